@@ -26,6 +26,8 @@ use serde_json::{Value, json};
 #[path = "../tests/support/copilot.rs"]
 mod copilot;
 #[expect(dead_code, reason = "the tests use all of it")]
+#[path = "../tests/support/downloads.rs"]
+mod downloads;
 #[path = "../tests/support/model.rs"]
 mod model;
 

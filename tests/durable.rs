@@ -14,6 +14,9 @@ mod dead;
 #[path = "durable/elsewhere.rs"]
 mod elsewhere;
 
+#[path = "durable/nights.rs"]
+mod nights;
+
 #[path = "durable/tree_proof.rs"]
 mod tree_proof;
 

@@ -109,7 +109,7 @@ mod tests {
         }
         for (command, expected) in [
             ("/bin/ralph-copilot agent s.yaml", None),
-            ("/work/copilot/bin/agent /home/copilot/s.yaml", None),
+            ("/opt/copilot/bin/agent /home/copilot/s.yaml", None),
             ("/home/claude/agent codex/run", None),
             ("node /x/copilot --stdio", Some(".copilot")),
             ("npx @github/copilot", Some(".copilot")),

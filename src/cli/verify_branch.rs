@@ -47,7 +47,11 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             let preflight = nothing_uncommitted(&head);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
-            runtime()?.block_on(until_signal(derived(derivation, &mut room)))??
+            runtime()?.block_on(until_signal(derived(
+                derivation,
+                &mut room,
+                args.allow_accepted,
+            )))??
         }
     };
     let report = Report::new(&at, args, (&base, &head), &seen, &claims, &task, ticks)?;
@@ -62,12 +66,14 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
 async fn derived(
     (at, seen, claims, task): (&TaskContext, &[Seen], &Claims, &crate::model::Task),
     room: &mut Proving,
+    by_hand: bool,
 ) -> Result<Vec<crate::verify::DerivedTick>, Failure> {
     for message in room.rooms.notes() {
         complain(&format!("note: {message}"));
     }
     let Proving { rooms, checks, options, table, .. } = room;
-    let it = Derivation { repo: &at.place.repo, layout: &at.layout, table, seen, claims, task };
+    let (repo, layout) = (&at.place.repo, &at.layout);
+    let it = Derivation { repo, layout, table, seen, claims, task, by_hand };
     let found = derive(&it, rooms, (&*checks, options)).await?;
     found.map_err(|lacks| {
         Failure::new(ExitCode::Invalid, format!("the proof room lacks something\n{lacks}"))

@@ -50,10 +50,10 @@ impl Run {
             let prepared = &parts.preflight.prepared;
             parts.repo.commit_paths(branch, prepared, &message, &parts.identity)?;
         }
-        self.begin_harness()?;
+        let tests_changed = self.begin_harness()?;
         self.refuse_commit_only(&task)?;
         self.set_up_rooms(&task).await?;
-        self.derive_first_seen(&task).await?;
+        self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
         self.judge_held(&task).await?;
         self.refuse_commit_only(&task)

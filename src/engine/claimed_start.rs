@@ -15,7 +15,10 @@ use super::resumed::Resumed;
 use super::run::Run;
 use super::state;
 use crate::events::{find, first, journals};
-use crate::model::{Checkpoint, CriterionKey, Event, EventKind, FirstStatus, Oid, Task, TaskState};
+use crate::model::{
+    Checkpoint, CriterionKey, Event, EventKind, FirstSeen, FirstStatus, Oid, Task, TaskState,
+    forget_tests,
+};
 use crate::verify::{
     CheckPhase, FirstWork, Layout, PlannedCheck, Repo, STATE, VerifyError, Warmth, first_seen,
     is_work, plan,
@@ -74,7 +77,7 @@ fn shown_start(
 ) -> Result<Option<Oid>, EngineError> {
     // Newest first; what is not here is older.
     let age = |commit: &Oid| -> Result<usize, VerifyError> {
-        Ok(repo.ancestors()?.iter().position(|it| it.id == *commit).unwrap_or(usize::MAX))
+        Ok(repo.ancestors(None)?.iter().position(|it| it.id == *commit).unwrap_or(usize::MAX))
     };
     match (repo.first_work(layout)?, claimed) {
         (FirstWork::On(commit), _) => Ok(Some(commit)),
@@ -125,7 +128,11 @@ fn without_work(
 impl Run {
     /// Runs checks where the task began, if only state.json says how they ended there, and commits
     /// what differs from its claims: the next run on this machine believes it.
-    pub(super) async fn derive_first_seen(&mut self, task: &Task) -> Result<(), EngineError> {
+    pub(super) async fn derive_first_seen(
+        &mut self,
+        task: &Task,
+        tests_changed: bool,
+    ) -> Result<(), EngineError> {
         let Some(start) = self.claimed_start()? else { return Ok(()) };
         let planned = plan(task, CheckPhase::Baseline, self.baseline.millis());
         let is_claimed = |check: &PlannedCheck| self.state.first_seen(&check.command).is_some();
@@ -147,11 +154,16 @@ impl Run {
                         seen.command
                     ))?;
                 }
-                let was_green = claim.status == FirstStatus::Green;
-                *claim = seen;
-                if was_green {
-                    claim.status = FirstStatus::Green;
-                }
+                // A claim that makes a proof harder may stay: the test of a check may be there since.
+                let status = match (claim.status, seen.status) {
+                    (FirstStatus::Green, _) => FirstStatus::Green,
+                    (FirstStatus::Red, FirstStatus::Missing) => FirstStatus::Red,
+                    (_, derived) => derived,
+                };
+                *claim = FirstSeen { status, ..seen };
+            }
+            if tests_changed {
+                forget_tests(&mut claimed);
             }
             self.state.first_seen = claimed;
         }

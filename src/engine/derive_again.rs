@@ -77,7 +77,7 @@ struct History {
 impl History {
     fn read(repo: &dyn Repo, layout: &Layout, start: Option<&Oid>) -> Result<Self, EngineError> {
         let mut commits = Vec::new();
-        for commit in repo.ancestors()? {
+        for commit in repo.ancestors(None)? {
             let is_start = Some(&commit.id) == start;
             let ticked = ticked_at(repo, layout, Some(&commit.id))?;
             commits.push((commit, ticked));

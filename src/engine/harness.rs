@@ -4,19 +4,23 @@
 //! Invariant: only humans, and proofs that rested on new files, change what counts as old. Which
 //! files are harness is decided in `verify`.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use globset::GlobSet;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{Oid, PathChange, Task, forget_tests};
-use crate::verify::{Protection, globs, learned};
+use super::state_files::one_line;
+use crate::model::{CriterionKey, Oid, PathChange, Task, forget_tests};
+use crate::verify::{
+    CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs, harness_changes,
+    learned, may_change, plan, stretches, with_human,
+};
 
 impl Run {
-    /// Finds or begins the harness that counts, and adds what humans committed since a run worked.
-    pub(super) fn begin_harness(&mut self) -> Result<(), EngineError> {
+    /// Finds or begins the harness that counts, with what the history holds that this machine has not
+    /// seen. Returns whether tests of the start may have gone rightly since.
+    pub(super) fn begin_harness(&mut self) -> Result<bool, EngineError> {
         let repo = self.parts.repo.as_ref();
         let head = repo.checkpoint()?.head;
         let mut start = self.state.start.get_or_insert_with(|| head.clone()).clone();
@@ -30,15 +34,11 @@ impl Run {
             start = head.clone();
             self.start_here = Some(head.clone());
         }
-        let harness = self.state.harness.clone().unwrap_or(start);
         let left = self.rooms.as_ref().and_then(|rooms| rooms.last_head());
-        let harness = match left.filter(|left| *left != head) {
-            Some(left) => self.with_human(&harness, &left, &head)?,
-            None => harness,
-        };
-        self.set_harness(harness)?;
+        let known = self.state.harness.clone().zip(left);
+        let (harness, from) = known.unwrap_or_else(|| (start.clone(), start));
         self.last_head = Some(head);
-        Ok(())
+        self.follow(harness, &from)
     }
 
     /// A commit or a tree with the harness that counts; none before the first run began.
@@ -53,45 +53,74 @@ impl Run {
         let last = self.last_head.replace(head.clone());
         let Some((last, harness)) = last.zip(self.harness().cloned()) else { return Ok(()) };
         if last != head {
-            let harness = self.with_human(&harness, &last, &head)?;
-            self.set_harness(harness)?;
+            self.follow(harness, &last)?;
         }
         Ok(())
     }
 
-    fn with_human(&mut self, harness: &Oid, from: &Oid, to: &Oid) -> Result<Oid, EngineError> {
-        let repo = self.parts.repo.as_ref();
+    /// Adds to a harness what humans committed since `from`, and what proofs rested on in turns
+    /// that this machine did not see. Returns whether tests may have gone rightly.
+    fn follow(&mut self, harness: Oid, from: &Oid) -> Result<bool, EngineError> {
+        let repo = Arc::clone(&self.parts.repo);
+        let mut now = Learned { harness, fewer_tests: false };
         // A branch that was rewritten may have lost where the last run ended.
-        let Ok(changes) = repo.between(from, to) else { return Ok(harness.clone()) };
-        let layout = &self.parts.layout;
-        let agents = self.changed_by_agents(from)?;
-        let paths = changes.into_iter().map(|change| change.path);
-        let is_human = |path: &PathBuf| !layout.is_state_file(path) && !agents.contains(path);
-        let paths: Vec<PathBuf> = paths.filter(is_human).collect();
-        if paths.is_empty() {
-            return Ok(harness.clone());
-        }
-        let harness = repo.laid_over(harness, to, &paths)?;
-        // Tests may have gone rightly.
-        forget_tests(&mut self.state.first_seen);
-        Ok(harness)
-    }
-
-    /// The paths that a commit of the work changed last since then: a pull brings the work of
-    /// another machine, too.
-    fn changed_by_agents(&self, from: &Oid) -> Result<BTreeSet<PathBuf>, EngineError> {
-        let (repo, prefix) = (self.parts.repo.as_ref(), self.parts.layout.prefix());
-        let (mut agents, mut seen) = (BTreeSet::new(), BTreeSet::new());
-        for commit in repo.ancestors()?.into_iter().take_while(|commit| commit.id != *from) {
-            let Some(parent) = commit.parent else { break };
-            let is_work = commit.subject.starts_with(&prefix);
-            for change in repo.between(&parent, &commit.id)? {
-                if seen.insert(change.path.clone()) && is_work {
-                    agents.insert(change.path);
+        if repo.reaches(from)? {
+            for stretch in stretches(&repo.ancestors(Some(from))?, &self.parts.layout) {
+                match stretch {
+                    Stretch::Human { from, to } => self.add_human(&mut now, &from, &to)?,
+                    Stretch::Turns { commit, proven } => {
+                        self.add_proven(&mut now, &commit, &proven)?;
+                    }
                 }
             }
         }
-        Ok(agents)
+        if now.fewer_tests {
+            forget_tests(&mut self.state.first_seen);
+        }
+        self.set_harness(now.harness)?;
+        Ok(now.fewer_tests)
+    }
+
+    fn add_human(&self, now: &mut Learned, from: &Oid, to: &Oid) -> Result<(), EngineError> {
+        let (repo, layout) = (self.parts.repo.as_ref(), &self.parts.layout);
+        if let Some(harness) = with_human(repo, layout, &now.harness, (from, to))? {
+            // Tests may have gone rightly.
+            *now = Learned { harness, fewer_tests: true };
+        }
+        Ok(())
+    }
+
+    /// Adds what the proofs of these criteria rested on at the commit.
+    fn add_proven(
+        &self,
+        now: &mut Learned,
+        commit: &Oid,
+        proven: &[String],
+    ) -> Result<(), EngineError> {
+        let Ok(task) = self.task() else { return Ok(()) };
+        let repo = self.parts.repo.as_ref();
+        let planned = plan(&task, CheckPhase::Baseline, &Default::default());
+        let (protect, setup) = (globs(&task.settings.protect)?, RoomSetup::of(&task.settings));
+        let is_proven = |key: &CriterionKey| proven.contains(&one_line(&key.text));
+        for criterion in task.criteria.iter().filter(|it| is_proven(&it.key)) {
+            let may_change = may_change(&task, Some(&criterion.key))?;
+            let rules = ProofRules {
+                repo,
+                layout: &self.parts.layout,
+                table: &self.parts.table,
+                harness: Some(&now.harness),
+                may_change: &may_change,
+                protect: &protect,
+                first_seen: &self.state.first_seen,
+                setup: &setup,
+            };
+            let changed = harness_changes(commit, &rules, &planned)?;
+            if let Some(new) = learned(repo, &now.harness, commit, &changed, &may_change)? {
+                now.harness = new.harness;
+                now.fewer_tests |= new.fewer_tests;
+            }
+        }
+        Ok(())
     }
 
     fn set_harness(&mut self, harness: Oid) -> Result<(), EngineError> {

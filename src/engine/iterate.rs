@@ -116,6 +116,7 @@ impl Run {
             sent_back: 0,
             checkpoint,
         };
+        self.turns_since.get_or_insert_with(|| iteration.checkpoint.head.clone());
         self.focus_guard(&iteration)?;
         if let Some(providers) = &self.parts.providers {
             providers.begin_iteration();

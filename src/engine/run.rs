@@ -184,6 +184,8 @@ pub struct Run {
     pub(super) passed_since_proof: bool,
     /// What was proven since the last state commit, for its trailers.
     pub(super) proven_since_commit: Vec<(CriterionKey, Proof)>,
+    /// Where the first turn since then began.
+    pub(super) turns_since: Option<Oid>,
     /// What stands for the task's start in a clone that does not have it.
     pub(super) start_here: Option<Oid>,
     /// Where the branch was when they ran there last.
@@ -226,6 +228,7 @@ impl Run {
             worked_at_all: false,
             passed_since_proof: false,
             proven_since_commit: Vec::new(),
+            turns_since: None,
             start_here: None,
             proven_head: None,
             failures: FailureCounts::default(),

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::EngineError;
 use super::run::Run;
 use super::state;
-use crate::model::{CriterionKey, EventKind, Record as _, Task};
+use crate::model::{CriterionKey, EventKind, Oid, Record as _, Task};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::TASK;
+use crate::verify::{BASE_TRAILER, CRITERION_TRAILER, TASK, TASK_TRAILER};
 
 impl Run {
     /// Reads TASK.md.
@@ -69,18 +69,24 @@ impl Run {
             files.retain(|path| *path != parts.layout.file(TASK));
         }
         let branch = &parts.preflight.checkpoint.branch;
-        let message = format!("{}\n\n{}", parts.layout.state_message(), self.trailers());
+        let base = match &self.turns_since {
+            Some(base) => base.clone(),
+            None => parts.repo.checkpoint()?.head,
+        };
+        let message = format!("{}\n\n{}", parts.layout.state_message(), self.trailers(&base));
         parts.repo.commit_paths(branch, &files, &message, &parts.identity)?;
         self.proven_since_commit.clear();
+        self.turns_since = None;
         Ok(())
     }
 
-    /// Trailers of a state commit: pointers for people and tools, never evidence.
-    fn trailers(&self) -> String {
-        let mut text = format!("Ralph-Task: {}\n", self.parts.layout.task());
+    /// Trailers of a state commit: pointers for people and tools, never evidence of a proof.
+    fn trailers(&self, base: &Oid) -> String {
+        let task = self.parts.layout.task();
+        let mut text = format!("{TASK_TRAILER}: {task}\n{BASE_TRAILER}: {base}\n");
         for (key, proof) in &self.proven_since_commit {
-            let line = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            text.push_str(&format!("Ralph-Criterion: {line}\nRalph-Proof: {proof}\n"));
+            let line = one_line(&key.text);
+            text.push_str(&format!("{CRITERION_TRAILER}: {line}\nRalph-Proof: {proof}\n"));
         }
         text
     }
@@ -114,4 +120,9 @@ impl Run {
     pub(super) fn ready(&self) -> Result<(), EngineError> {
         self.tell_unlocked(&self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
     }
+}
+
+/// A criterion's text, as a trailer names it.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

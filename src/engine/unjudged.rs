@@ -98,7 +98,7 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
         commit.subject.starts_with(&prefix) && !layout.is_state_message(&commit.subject)
     };
     let mut commits = Vec::new();
-    for commit in repo.ancestors()? {
+    for commit in repo.ancestors(None)? {
         if layout.is_state_message(&commit.subject) && judges(repo, layout, &commit)? {
             break;
         }

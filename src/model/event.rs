@@ -4,11 +4,12 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantNames};
 
 use super::{
-    Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel,
-    Evidence, ExecutedCall, Finding, GivenWith, Oid, OnStuck, Outcome, RecipeFault, RecipeName,
-    Repair, RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
+    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel, Evidence,
+    ExecutedCall, Finding, GivenWith, Oid, OnStuck, Outcome, RecipeFault, RecipeName, Repair,
+    RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
 };
 
 /// One event of a run.
@@ -49,8 +50,9 @@ fn is_none(count: &usize) -> bool {
 }
 
 /// The kind of an event, with its fields.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, IntoStaticStr, VariantNames)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EventKind {
     /// The run begins, and everything before the agent's start succeeded.
     RunStarted {
@@ -382,37 +384,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as in the JSON field `event`.
-    pub const NAMES: [&'static str; 29] = [
-        "run_started",
-        "notice",
-        "baseline_checked",
-        "agent_started",
-        "iteration_started",
-        "prompt_sent",
-        "tool_decided",
-        "tool_finished",
-        "recipe_started",
-        "recipe_progress",
-        "recipe_ended",
-        "turn_ended",
-        "stop_checked",
-        "check_finished",
-        "verdict_reached",
-        "sign_added",
-        "criterion_blocked",
-        "criterion_held",
-        "criterion_reopened",
-        "gateway_started",
-        "provider_bound",
-        "provider_left",
-        "tools_changed",
-        "provider_called",
-        "event_pushed",
-        "events_injected",
-        "iteration_ended",
-        "waiting",
-        "run_ended",
-    ];
+    pub const NAMES: &'static [&'static str] = Self::VARIANTS;
 
     /// The iteration it belongs to, where it names one.
     pub fn iteration(&self) -> Option<u32> {
@@ -451,79 +423,7 @@ impl EventKind {
 
     /// The name of this kind, as in the JSON field `event`.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::RunStarted { .. } => "run_started",
-            Self::Notice { .. } => "notice",
-            Self::BaselineChecked { .. } => "baseline_checked",
-            Self::AgentStarted { .. } => "agent_started",
-            Self::IterationStarted { .. } => "iteration_started",
-            Self::PromptSent { .. } => "prompt_sent",
-            Self::ToolDecided { .. } => "tool_decided",
-            Self::ToolFinished { .. } => "tool_finished",
-            Self::RecipeStarted { .. } => "recipe_started",
-            Self::RecipeProgress { .. } => "recipe_progress",
-            Self::RecipeEnded { .. } => "recipe_ended",
-            Self::TurnEnded { .. } => "turn_ended",
-            Self::StopChecked { .. } => "stop_checked",
-            Self::CheckFinished { .. } => "check_finished",
-            Self::VerdictReached { .. } => "verdict_reached",
-            Self::SignAdded { .. } => "sign_added",
-            Self::CriterionBlocked { .. } => "criterion_blocked",
-            Self::CriterionHeld { .. } => "criterion_held",
-            Self::CriterionReopened { .. } => "criterion_reopened",
-            Self::GatewayStarted { .. } => "gateway_started",
-            Self::ProviderBound { .. } => "provider_bound",
-            Self::ProviderLeft { .. } => "provider_left",
-            Self::ToolsChanged { .. } => "tools_changed",
-            Self::ProviderCalled { .. } => "provider_called",
-            Self::EventPushed { .. } => "event_pushed",
-            Self::EventsInjected { .. } => "events_injected",
-            Self::IterationEnded { .. } => "iteration_ended",
-            Self::Waiting { .. } => "waiting",
-            Self::RunEnded { .. } => "run_ended",
-        }
-    }
-}
-
-/// An event could not be written: the run must stop, for nothing may run unrecorded.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {path}: {source}")]
-pub struct RecordError {
-    /// The file.
-    pub path: std::path::PathBuf,
-    /// Why.
-    pub source: std::io::Error,
-}
-
-/// When a check for changes reads a whole file again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadBack {
-    /// If its metadata shows that another process touched it, and from time to time.
-    IfTouched,
-    /// In any case.
-    Always,
-}
-
-/// Records events. The journal does it in a run; tests collect them.
-pub trait Record: Send + Sync {
-    /// Writes the event before it returns.
-    ///
-    /// # Errors
-    /// If the journal cannot be written; the caller must stop the run.
-    fn record(&self, kind: EventKind) -> Result<(), RecordError>;
-
-    /// Writes an entry of the audit before it returns, where there is an audit: in a run
-    /// there always is one.
-    ///
-    /// # Errors
-    /// If the audit cannot be written; the caller must stop the run.
-    fn audit(&self, _entry: &AuditEntry) -> Result<(), RecordError> {
-        Ok(())
-    }
-
-    /// Returns the files in which other processes changed or removed recorded lines.
-    fn changed(&self, _read_back: ReadBack) -> Vec<std::path::PathBuf> {
-        Vec::new()
+        self.into()
     }
 }
 
@@ -534,7 +434,7 @@ mod tests {
     #[test]
     fn the_names_are_those_that_serde_knows_all_of_them() {
         let error = serde_json::from_str::<EventKind>(r#"{"event":"?"}"#).expect_err("unknown");
-        let known: Vec<String> = EventKind::NAMES.map(|name| format!("`{name}`")).to_vec();
+        let known: Vec<String> = EventKind::NAMES.iter().map(|name| format!("`{name}`")).collect();
         let said = error.to_string();
         let list = said.split_once("expected one of ").expect("a list").1;
         let list = list.split(" at line").next().expect("names");

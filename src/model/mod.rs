@@ -19,6 +19,7 @@ mod plan;
 mod policy;
 mod prompt;
 mod recipe;
+mod record;
 mod redact;
 mod reporter;
 mod setting;
@@ -30,7 +31,7 @@ mod verdict;
 pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{CheckResult, CheckStatus, TestCount};
 pub use diagnostic::{Diagnostic, Severity};
-pub use event::{AgentIdentity, Event, EventKind, ReadBack, Record, RecordError, Totals};
+pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{
     Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, InlineTest,
     PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange,
@@ -49,6 +50,7 @@ pub use prompt::{Cut, Prompt};
 pub use recipe::{
     RECIPE_FOLDERS, RecipeFault, RecipeName, RecipeNameError, RecipeStep, StepStatus,
 };
+pub use record::{ReadBack, Record, RecordError};
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};

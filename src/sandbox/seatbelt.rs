@@ -97,7 +97,7 @@ mod tests {
 
     fn limits() -> LandlockRules {
         LandlockRules {
-            writable: vec!["/work/my \"repo\"".into(), "/private/tmp/x".into()],
+            writable: vec!["/srv/my \"repo\"".into(), "/private/tmp/x".into()],
             readable: Some(vec!["/usr".into(), "/Users/me/.cargo".into()]),
             network: Network::Own,
             ports: vec![],

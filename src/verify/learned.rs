@@ -1,6 +1,6 @@
-//! What becomes harness when a criterion is proven.
+//! What becomes harness: what the proof of a criterion rested on, and what humans committed.
 //!
-//! Invariant: a changed test stays what it was.
+//! Invariant: a test that an agent changed stays what it was.
 
 use std::path::PathBuf;
 
@@ -8,6 +8,7 @@ use globset::GlobSet;
 
 use super::error::VerifyError;
 use super::harness::SourceTree as _;
+use super::layout::Layout;
 use super::repo::Repo;
 use crate::model::{Oid, PathChange};
 
@@ -46,4 +47,20 @@ pub fn learned(
         return Ok(None);
     }
     Ok(Some(Learned { harness: repo.laid_over(harness, commit, &new)?, fewer_tests }))
+}
+
+/// Lays what a human committed after `from`, up to `to`, over a harness. `None` if that is nothing
+/// but state files.
+///
+/// # Errors
+/// If trees cannot be read or written.
+pub fn with_human(
+    repo: &dyn Repo,
+    layout: &Layout,
+    harness: &Oid,
+    (from, to): (&Oid, &Oid),
+) -> Result<Option<Oid>, VerifyError> {
+    let paths = repo.between(from, to)?.into_iter().map(|change| change.path);
+    let paths: Vec<PathBuf> = paths.filter(|path| !layout.is_state_file(path)).collect();
+    (!paths.is_empty()).then(|| repo.laid_over(harness, to, &paths)).transpose()
 }

@@ -39,6 +39,7 @@ mod runner;
 mod setup;
 mod shell;
 mod state;
+mod stretches;
 mod ways_back;
 mod weigh;
 
@@ -65,7 +66,7 @@ pub use harness::{
 };
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
-pub use learned::learned;
+pub use learned::{Learned, learned, with_human};
 pub use leftovers::{Leftovers, is_work, left_work, leftovers};
 pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
@@ -73,7 +74,7 @@ pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use proof_room::{ProofRoom, RoomCheck, Shown};
 pub use proof_rooms::ProofRooms;
 pub use protect::Protection;
-pub use prove::{ProofRules, Proved, globs, may_change, prove};
+pub use prove::{ProofRules, Proved, globs, harness_changes, may_change, prove};
 pub use rehearse::{
     AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse,
 };
@@ -91,4 +92,5 @@ pub use runner::{
 pub use setup::RoomSetup;
 pub use shell::{OutputTail, ShellChecks};
 pub use state::{StateFiles, keep_list};
+pub use stretches::{BASE_TRAILER, CRITERION_TRAILER, Stretch, TASK_TRAILER, stretches};
 pub use weigh::reasons;

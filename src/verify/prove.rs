@@ -155,7 +155,7 @@ async fn first_run(
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
 ) -> Result<(Proved, Option<Again>), VerifyError> {
-    let harness = Harness::at(shown, rules, planned, room)?;
+    let harness = Harness::at(shown, rules, planned, room.human())?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
     let with_old = Shown { edits: &edits, ..shown };
@@ -261,10 +261,9 @@ impl Harness {
         shown: Shown<'_>,
         rules: &ProofRules<'_>,
         planned: &[PlannedCheck],
-        room: &ProofRoom,
+        human: &[TreeEdit],
     ) -> Result<Option<Self>, VerifyError> {
         let Some(harness) = rules.harness else { return Ok(None) };
-        let human = room.human();
         let start = rules.repo.files(harness, human)?;
         let edits: Vec<TreeEdit> = human.iter().chain(shown.edits).cloned().collect();
         let now = rules.repo.files(shown.commit, &edits)?;
@@ -299,6 +298,19 @@ impl Harness {
         let changes = changes.collect();
         Ok(Some(Self { start, found, changes }))
     }
+}
+
+/// How a commit's harness differs from the one that counts.
+///
+/// # Errors
+/// If git fails.
+pub fn harness_changes(
+    commit: &Oid,
+    rules: &ProofRules<'_>,
+    planned: &[PlannedCheck],
+) -> Result<Vec<PathChange>, VerifyError> {
+    let harness = Harness::at(Shown { commit, edits: &[] }, rules, planned, &[])?;
+    Ok(harness.map(|harness| harness.changes).unwrap_or_default())
 }
 
 /// The paths of the harness that may change: for the whole task, and in the work on a criterion.

@@ -153,6 +153,8 @@ pub struct Ancestor {
     pub parent: Option<Oid>,
     /// The first line of its message.
     pub subject: String,
+    /// The trailers of its message, such as `Ralph-Task: demo`.
+    pub trailers: Vec<(String, String)>,
 }
 
 /// Where the work on a task began.
@@ -248,12 +250,12 @@ pub trait Repo: Send + Sync {
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
 
-    /// HEAD and its first parents, newest first, at most [`COMMITS`]; nothing where HEAD is on
-    /// no branch.
+    /// HEAD and its first parents, newest first, down to but without `until`, at most [`COMMITS`];
+    /// nothing where HEAD is on no branch.
     ///
     /// # Errors
     /// If commits cannot be read.
-    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError>;
+    fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError>;
 
     /// Where the work on a task began, by the first parents of HEAD, however many.
     ///

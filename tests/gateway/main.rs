@@ -2,6 +2,8 @@
 //! `ws` and the MCP SDK from npm. `tests/support/gateway-clients` and `mcp-packages` download
 //! them; without them these tests are skipped, and with RALPH_TEST_REAL=required they fail.
 
+#[path = "../support/downloads.rs"]
+mod downloads;
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "other test programs look at more")]
 mod mcp_client;

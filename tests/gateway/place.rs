@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::downloads::download;
+
 /// Limit for anything that is waited for.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -133,15 +135,7 @@ impl Drop for Served {
 
 /// The folder with the clients, unless there is none and none is required.
 pub(crate) fn clients() -> Option<PathBuf> {
-    let named = std::env::var_os("RALPH_TEST_GATEWAY_CLIENTS").map(PathBuf::from);
-    if let Some(named) = named.filter(|named| named.is_dir()) {
-        return Some(named);
-    }
-    let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
-    assert!(!required, "RALPH_TEST_REAL=required, but RALPH_TEST_GATEWAY_CLIENTS names no folder");
-    let reason = "skipped: RALPH_TEST_GATEWAY_CLIENTS names no folder; tests/run downloads them\n";
-    drop(std::io::stderr().write_all(reason.as_bytes()));
-    None
+    download("RALPH_TEST_GATEWAY_CLIENTS")
 }
 
 /// Python with `websockets`.

@@ -98,6 +98,15 @@ fn notices(repo: &Repo) -> Vec<String> {
     notices.collect()
 }
 
+/// A run of [`two`] to which the provider `ci` is bound, unless there is no client.
+fn bound() -> Option<(Repo, Child, Client)> {
+    clients()?;
+    let repo = two();
+    let run = start(&repo, &["--gateway=0"]);
+    let client = Client::bound(&repo, "ci")?;
+    Some((repo, run, client))
+}
+
 /// A provider that the test drives.
 struct Client {
     child: Child,

@@ -5,6 +5,8 @@
 #[expect(dead_code, reason = "other test programs look at more")]
 #[path = "../support/copilot.rs"]
 mod copilot;
+#[path = "../support/downloads.rs"]
+mod downloads;
 #[path = "../support/mcp.rs"]
 mod mcp;
 #[expect(dead_code, reason = "other test programs look at more")]

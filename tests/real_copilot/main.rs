@@ -4,6 +4,8 @@
 
 #[path = "../support/copilot.rs"]
 mod copilot;
+#[path = "../support/downloads.rs"]
+mod downloads;
 #[path = "../support/model.rs"]
 mod model;
 #[cfg(target_os = "linux")]

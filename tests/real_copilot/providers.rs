@@ -2,7 +2,6 @@
 //! `websockets` from PyPI.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ralph_copilot::model::{Answer, Asked, EventKind};
@@ -10,22 +9,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::copilot::Scene;
+use super::downloads::download;
 use super::model::{Model, bash, call, route, tool_results, until_offered};
 use super::run_tools::{audited, decided};
 use super::{ONE, focus, honest};
-
-/// The folder with the client, unless there is none and none is required.
-fn clients() -> Option<PathBuf> {
-    let named = std::env::var_os("RALPH_TEST_GATEWAY_CLIENTS").map(PathBuf::from);
-    if let Some(named) = named.filter(|named| named.is_dir()) {
-        return Some(named);
-    }
-    let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
-    assert!(!required, "RALPH_TEST_REAL=required, but RALPH_TEST_GATEWAY_CLIENTS names no folder");
-    let reason = "skipped: RALPH_TEST_GATEWAY_CLIENTS names no folder; tests/run downloads them\n";
-    drop(std::io::stderr().write_all(reason.as_bytes()));
-    None
-}
 
 /// A provider that binds when the file `go` is in the repository.
 pub(crate) struct Provider {
@@ -35,7 +22,7 @@ pub(crate) struct Provider {
 
 impl Provider {
     pub(crate) fn start(scene: &Scene) -> Option<Self> {
-        let clients = clients()?;
+        let clients = download("RALPH_TEST_GATEWAY_CLIENTS")?;
         let home = scene.repo().with_file_name("copilot").join("extensions/tap");
         let mut child = Command::new("python3")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real_copilot/providers.py"))

@@ -17,6 +17,7 @@ use ralph_copilot::model::Event;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::downloads::download;
 use crate::model::Model;
 
 /// The runner under test.
@@ -25,22 +26,6 @@ pub(crate) const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 pub(crate) const KEY: &str = "sk-scripted-0123456789abcdefghij";
 /// Limit of a run; a longer one fails the test.
 const LIMIT: Duration = Duration::from_secs(150);
-
-/// Returns the native binary; without one, prints why the test is skipped.
-fn binary() -> Option<PathBuf> {
-    let named = std::env::var_os("RALPH_TEST_COPILOT").filter(|path| !path.is_empty());
-    if let Some(path) = named.map(PathBuf::from)
-        && path.is_file()
-    {
-        return Some(path);
-    }
-    let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
-    assert!(!required, "RALPH_TEST_REAL=required, but RALPH_TEST_COPILOT does not name a file");
-    // The test harness shows this with --nocapture, and captures it otherwise.
-    let reason = "skipped: RALPH_TEST_COPILOT does not name a Copilot CLI; tests/run downloads one";
-    drop(writeln!(std::io::stderr(), "{reason}"));
-    None
-}
 
 /// Returns the folder with what the CLI unpacks (235 MB): it unpacks once for all test processes.
 fn unpacked(binary: &Path) -> PathBuf {
@@ -103,14 +88,18 @@ pub(crate) struct Scene {
 impl Scene {
     /// A repository on the branch `main` with this TASK.md; `None` without a real CLI.
     pub(crate) fn new(task: &str) -> Option<Self> {
-        Some(Self::in_folder(task, binary()?, TempDir::new().expect("temporary folder")))
+        Some(Self::in_folder(
+            task,
+            download("RALPH_TEST_COPILOT")?,
+            TempDir::new().expect("temporary folder"),
+        ))
     }
 
     /// The same where a sandbox does not hide what lies beside the repository, as it hides `/tmp`.
     #[cfg(target_os = "linux")]
     pub(crate) fn beside_the_build(task: &str) -> Option<Self> {
         let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("temporary folder");
-        Some(Self::in_folder(task, binary()?, dir))
+        Some(Self::in_folder(task, download("RALPH_TEST_COPILOT")?, dir))
     }
 
     fn in_folder(task: &str, binary: PathBuf, dir: TempDir) -> Self {

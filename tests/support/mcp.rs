@@ -5,19 +5,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// The folder with the SDK; without one, prints why the test is skipped.
+use crate::downloads::download;
+
+/// The folder with the SDK, unless there is none and none is required.
 pub(crate) fn packages() -> Option<PathBuf> {
-    let named = std::env::var_os("RALPH_TEST_MCP").filter(|path| !path.is_empty());
-    if let Some(path) = named.map(PathBuf::from)
-        && path.is_dir()
-    {
-        return Some(path);
-    }
-    let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
-    assert!(!required, "RALPH_TEST_REAL=required, but RALPH_TEST_MCP does not name a folder");
-    let reason = "skipped: RALPH_TEST_MCP does not name MCP's SDK; tests/run downloads it";
-    drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{reason}\n").as_bytes()));
-    None
+    download("RALPH_TEST_MCP")
 }
 
 /// What a client saw.

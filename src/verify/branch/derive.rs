@@ -15,16 +15,17 @@ use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
 use crate::verify::harness::{SourceTree, Table};
 use crate::verify::layout::Layout;
-use crate::verify::learned::learned;
+use crate::verify::learned::{learned, with_human};
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
 use crate::verify::proof_room::Shown;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
-use crate::verify::repo::Repo;
+use crate::verify::repo::{Ancestor, Repo};
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::setup::RoomSetup;
+use crate::verify::stretches::{Stretch, stretches};
 use crate::verify::weigh::reasons;
 
 /// What a derivation works with.
@@ -42,6 +43,8 @@ pub struct Derivation<'a> {
     pub claims: &'a Claims,
     /// The task whose checks and rules count.
     pub task: &'a Task,
+    /// Tests and scripts that humans committed count, as far as the history tells whose they are.
+    pub by_hand: bool,
 }
 
 /// When a check ran.
@@ -120,7 +123,11 @@ pub async fn derive(
         harness: start.clone(),
     };
     let mut ticks = Vec::new();
+    let mut human = it.human();
     for claim in &it.claims.ticks {
+        for (_, from, to) in human.extract_if(.., |(at, ..)| *at <= claim.at) {
+            run.add_human(&from, &to)?;
+        }
         match run.tick(rooms, claim).await? {
             Ok(tick) => ticks.push(tick),
             Err(lacks) => return Ok(Err(lacks)),
@@ -134,6 +141,26 @@ pub async fn derive(
 }
 
 impl Derivation<'_> {
+    /// What humans committed, with the place of the last commit, if that counts.
+    fn human(&self) -> Vec<(usize, Oid, Oid)> {
+        let pairs = self.seen.windows(2).filter(|_| self.by_hand);
+        let mut commits: Vec<Ancestor> = pairs
+            .map(|pair| Ancestor {
+                id: pair[1].commit.id.clone(),
+                parent: Some(pair[0].commit.id.clone()),
+                subject: pair[1].commit.subject.clone(),
+                trailers: pair[1].commit.trailers.clone(),
+            })
+            .collect();
+        commits.reverse();
+        let place = |id: &Oid| self.seen.iter().position(|seen| seen.commit.id == *id);
+        let found = stretches(&commits, self.layout).into_iter().filter_map(|it| match it {
+            Stretch::Human { from, to } => Some((place(&to)?, from, to)),
+            Stretch::Turns { .. } => None,
+        });
+        found.collect()
+    }
+
     /// The checks of all ticks, and of the whole task.
     fn needed(&self) -> Vec<PlannedCheck> {
         let mut task = self.task.clone();
@@ -245,6 +272,16 @@ impl Deriving<'_> {
             return None;
         }
         Some(Proof::Commit)
+    }
+
+    fn add_human(&mut self, from: &Oid, to: &Oid) -> Result<(), VerifyError> {
+        let it = self.it;
+        if let Some(harness) = with_human(it.repo, it.layout, &self.harness, (from, to))? {
+            self.harness = harness;
+            // Tests may have gone rightly.
+            forget_tests(&mut self.first_seen);
+        }
+        Ok(())
     }
 
     /// Tests that a proof rested on are old from then on.

@@ -6,6 +6,7 @@
 use git2::{Commit, ErrorCode, Repository};
 
 use super::git_repo::GitRepo;
+use super::history::trailers;
 use super::plain::oid;
 use crate::model::{Oid, PathChange};
 use crate::verify::error::VerifyError;
@@ -28,6 +29,8 @@ pub struct BranchCommit {
     pub id: Oid,
     /// The first line of its message.
     pub subject: String,
+    /// The trailers of its message.
+    pub trailers: Vec<(String, String)>,
     /// Who wrote it, as git says.
     pub author: Person,
     /// What it changes against its first parent; nothing for a base.
@@ -127,6 +130,7 @@ fn seen(commit: &Commit<'_>) -> BranchCommit {
         id: oid(commit.id()),
         subject: text(commit.summary_bytes().unwrap_or_default()),
         author: Person { name: text(author.name_bytes()), email: text(author.email_bytes()) },
+        trailers: trailers(commit),
         changes: Vec::new(),
     }
 }

@@ -158,8 +158,8 @@ impl Repo for GitRepo {
         self.since_in(&self.lock(), checkpoint, prefix)
     }
 
-    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
-        self.ancestors_in(&self.lock())
+    fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {
+        self.ancestors_in(&self.lock(), until)
     }
 
     fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError> {

@@ -5,7 +5,10 @@
 
 use std::path::Path;
 
-use git2::{Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
+use git2::{
+    Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree,
+    message_trailers_strs,
+};
 
 use super::git_repo::GitRepo;
 use super::operation::in_progress;
@@ -90,18 +93,26 @@ impl GitRepo {
         Ok(Since { history, commits, in_progress })
     }
 
-    pub(super) fn ancestors_in(&self, repo: &Repository) -> Result<Vec<Ancestor>, VerifyError> {
+    pub(super) fn ancestors_in(
+        &self,
+        repo: &Repository,
+        until: Option<&Oid>,
+    ) -> Result<Vec<Ancestor>, VerifyError> {
         let failed = self.failed("read the history");
         let mut next = match self.head(repo)? {
             Head::Branch(_, id) => Some(repo.find_commit(id).map_err(&failed)?),
             Head::Unborn(_) | Head::Detached(_) => None,
         };
         let mut ancestors = Vec::new();
-        while let Some(commit) = next.filter(|_| ancestors.len() < COMMITS) {
+        let is_end = |id: &Oid| until == Some(id);
+        while let Some(commit) =
+            next.filter(|it| ancestors.len() < COMMITS && !is_end(&oid(it.id())))
+        {
             // In a shallow clone, a missing parent ends the history.
             next = commit.parent(0).ok();
             let parent = next.as_ref().map(|parent| oid(parent.id()));
-            ancestors.push(Ancestor { id: oid(commit.id()), parent, subject: subject(&commit) });
+            let (subject, trailers) = (subject(&commit), trailers(&commit));
+            ancestors.push(Ancestor { id: oid(commit.id()), parent, subject, trailers });
         }
         Ok(ancestors)
     }
@@ -201,6 +212,14 @@ impl GitRepo {
 pub(super) fn subject(commit: &Commit<'_>) -> String {
     let message = String::from_utf8_lossy(commit.message_bytes());
     message.lines().next().unwrap_or_default().to_owned()
+}
+
+pub(super) fn trailers(commit: &Commit<'_>) -> Vec<(String, String)> {
+    let message = String::from_utf8_lossy(commit.message_bytes());
+    // A message that cannot be understood has none.
+    let found = message_trailers_strs(&message).ok();
+    let pairs = found.iter().flat_map(|found| found.iter());
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// The paths of a difference.

@@ -3,8 +3,7 @@
 use ralph_copilot::model::{EventKind, Outcome};
 use rustix::process::Signal;
 
-use super::{Client, journal, start, two, wait_for};
-use crate::place::clients;
+use super::{bound, journal, wait_for};
 use crate::repo::{Repo, collect, signal};
 
 fn waits(repo: &Repo) {
@@ -26,12 +25,7 @@ fn outcome(repo: &Repo) -> Outcome {
 
 #[test]
 fn ctrl_c_skips_the_wait_for_a_provider_that_stays() {
-    if clients().is_none() {
-        return;
-    }
-    let repo = two();
-    let run = start(&repo, &["--gateway=0"]);
-    let client = Client::bound(&repo, "ci").expect("the clients are there");
+    let Some((repo, run, client)) = bound() else { return };
     repo.write("flag", "");
     waits(&repo);
     signal(run.id(), Signal::INT);
@@ -44,12 +38,7 @@ fn ctrl_c_skips_the_wait_for_a_provider_that_stays() {
 
 #[test]
 fn after_a_signal_it_takes_a_second_one() {
-    if clients().is_none() {
-        return;
-    }
-    let repo = two();
-    let run = start(&repo, &["--gateway=0"]);
-    let client = Client::bound(&repo, "ci").expect("the clients are there");
+    let Some((repo, run, client)) = bound() else { return };
     wait_for(&repo, "the agent", |kind| matches!(kind, EventKind::PromptSent { .. }).then_some(()));
     signal(run.id(), Signal::INT);
     waits(&repo);
@@ -63,12 +52,7 @@ fn after_a_signal_it_takes_a_second_one() {
 
 #[test]
 fn a_provider_has_ten_seconds_and_then_the_run_ends() {
-    if clients().is_none() {
-        return;
-    }
-    let repo = two();
-    let run = start(&repo, &["--gateway=0"]);
-    let client = Client::bound(&repo, "ci").expect("the clients are there");
+    let Some((repo, run, client)) = bound() else { return };
     repo.write("flag", "");
     let ran = collect(run);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

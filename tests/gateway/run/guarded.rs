@@ -58,6 +58,15 @@ fn the_guard_denies_every_way_to_the_token_in_each_tier() {
     }
 }
 
+/// A repository with this program, whose agent need not wait.
+fn with_program(name: &str, text: &str) -> Repo {
+    let repo = two();
+    repo.write("flag", "");
+    repo.write(name, text);
+    repo.commit("a program");
+    repo
+}
+
 /// A program that the guard does not see through: it looks for the token wherever it may be.
 const SNEAKY: &str = "\
 home=$(getent passwd $(id -u) | cut -d: -f6)
@@ -77,10 +86,7 @@ fn a_program_in_a_sandbox_does_not_find_the_token() {
         if !tier::has_tier(tier) {
             continue;
         }
-        let repo = two();
-        repo.write("flag", "");
-        repo.write("look.sh", SNEAKY);
-        repo.commit("a program");
+        let repo = with_program("look.sh", SNEAKY);
         let script = "turns:\n- match: a is there\n  steps: [{run: sh look.sh}]\n";
         let sandbox = format!("--sandbox={tier}");
         let args = ["--gateway=0", &sandbox, "--max-iterations", "1", "--json"];
@@ -119,10 +125,7 @@ fn a_folder_above_the_token_is_neither_moved_nor_read_by_the_next_agent() {
         if !tier::has_tier(tier) {
             continue;
         }
-        let repo = two();
-        repo.write("flag", "");
-        repo.write("move.sh", MOVE);
-        repo.commit("a program");
+        let repo = with_program("move.sh", MOVE);
         std::fs::create_dir_all(repo.beside("home/.copilot")).expect("made");
         let sandbox = format!("--sandbox={tier}");
         let args = ["--gateway=0", &sandbox, "--max-iterations", "2", "--json"];
@@ -143,10 +146,7 @@ fn an_agent_that_writes_the_copilot_home_gets_no_token_there() {
         if !tier::has_tier(tier) {
             continue;
         }
-        let repo = two();
-        repo.write("flag", "");
-        repo.write("move.sh", MOVE);
-        repo.commit("a program");
+        let repo = with_program("move.sh", MOVE);
         std::fs::create_dir_all(repo.beside("home/.copilot/extensions/tap")).expect("made");
         // The same agent under the name of the Copilot CLI, but not started as that.
         let named = repo.beside("bin/copilot");

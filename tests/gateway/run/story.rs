@@ -3,7 +3,7 @@
 use ralph_copilot::model::{EventKind, EventLevel, GivenWith};
 use serde_json::{Value, json};
 
-use super::{Client, journal, newest, start, two, wait_for};
+use super::{Client, bound, journal, newest, start, two, wait_for};
 use crate::place::clients;
 use crate::repo::{collect, finish};
 
@@ -132,12 +132,7 @@ fn a_provider_s_words_reach_the_journal_people_and_the_agent() {
 
 #[test]
 fn a_provider_that_floods_changes_nothing_for_the_run() {
-    if clients().is_none() {
-        return;
-    }
-    let repo = two();
-    let run = start(&repo, &["--gateway=0"]);
-    let mut client = Client::bound(&repo, "ci").expect("the clients are there");
+    let Some((repo, run, mut client)) = bound() else { return };
     let large = "x".repeat(1 << 20);
     let flood = std::thread::spawn(move || {
         // It never ends by itself; the run's end ends it.
