@@ -24,14 +24,14 @@ fn example(section: &str) -> &str {
 fn every_kind_has_a_section_and_no_other_is_told_of() {
     let mut told: Vec<String> = sections().into_keys().collect();
     told.retain(|heading| heading != "Criterion" && heading != "Check");
-    let mut kinds = EventKind::NAMES.map(str::to_owned).to_vec();
+    let mut kinds = EventKind::NAMES.to_vec();
     kinds.sort();
     assert_eq!(told, kinds);
 }
 
 #[test]
 fn every_example_is_an_event_of_its_kind_word_for_word() {
-    for name in EventKind::NAMES {
+    for name in EventKind::NAMES.iter().copied() {
         let line = example(&sections()[name]).to_owned();
         assert!(!line.contains('\n'), "{name}: one line");
         let event: Event = serde_json::from_str(&line).expect(name);
@@ -42,7 +42,7 @@ fn every_example_is_an_event_of_its_kind_word_for_word() {
 
 #[test]
 fn every_field_of_an_example_is_explained() {
-    for name in EventKind::NAMES {
+    for name in EventKind::NAMES.iter().copied() {
         let section = &sections()[name];
         let value: Value = serde_json::from_str(example(section)).expect(name);
         let fields = value.as_object().expect("an object").keys();

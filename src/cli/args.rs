@@ -265,7 +265,7 @@ pub(crate) struct LogArgs {
 pub(crate) struct RetryArgs {
     /// The task
     pub(crate) task: String,
-    /// The criterion: its line in TASK.md, or its text [default: all]
+    /// The criterion: its line in TASK.md, or its text [default: all without held work]
     pub(crate) criterion: Option<String>,
     /// Print JSON
     #[arg(long)]

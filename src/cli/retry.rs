@@ -1,4 +1,5 @@
-//! `retry`: resets attempts, so that the next run works on blocked and held criteria again.
+//! `retry`: resets attempts, so that the next run works on blocked criteria again, and on a held one
+//! that is named.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
 use crate::verify::{Identity, Repo as _};
 
-/// Resets the attempts of one criterion, or of all.
+/// Resets the attempts of one criterion, or of all that hold no work for review.
 pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let _lock = match at.place.runs().is_dir() {
@@ -27,7 +28,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     let task = at.load()?;
     let mut state = read_state(&at)?;
     let wanted = |entry: &CriterionState| match &args.criterion {
-        None => true,
+        None => entry.held.is_none(),
         Some(named) => {
             let line = named.parse::<usize>().ok();
             let of_line = line.and_then(|line| task::at_line(&task, line));
@@ -79,7 +80,9 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     if args.json {
         say_json(&json!({ "cleared": cleared }));
     } else if cleared.is_empty() {
-        say("Nothing to reset: no open criterion has failed attempts or held work");
+        let held = state.criteria.iter().any(|entry| entry.held.is_some());
+        let named = if held { ". Held work is reset by its criterion's name or line" } else { "" };
+        say(&format!("Nothing to reset: no open criterion has failed attempts{named}"));
     } else {
         for text in &cleared {
             say(&format!("reset  {text}"));

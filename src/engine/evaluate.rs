@@ -9,8 +9,8 @@ use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
 use super::run::Run;
 use crate::model::{
-    EventKind, Evidence, Finding, FindingKind, Outcome, Record as _, Repair, Stuck, Turn, TurnEnd,
-    Verdict, VerdictResult, Weight, tests_are_there,
+    ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Record as _, Repair, Stuck,
+    Turn, TurnEnd, Verdict, VerdictResult, Weight, tests_are_there,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
@@ -87,6 +87,8 @@ impl Run {
             let changed = evidence.put_back.as_ref().map_or(&[][..], |run| &run.harness);
             let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
             self.learn_harness(&commit, changed, &may_change)?;
+            let old = changed.iter().filter(|change| change.kind != ChangeKind::Added);
+            self.changed_harness.extend(old.map(|change| change.path.clone()));
         }
         let verdict_held = verdict.result == VerdictResult::Held;
         let why = verdict.findings.first().map(|it| it.message.clone()).unwrap_or_default();

@@ -149,55 +149,72 @@ impl Run {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, accept } = &self.parts.commands;
+        let NextCommands { start, retry, review, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
+        let mut steps = self.reviews();
         match outcome {
-            Outcome::Proven => vec![format!("review the commits: {review}")],
+            Outcome::Proven => steps.push(format!("review the commits: {review}")),
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
-                vec![format!("continue where it stopped: {again}")]
+                steps.push(format!("continue where it stopped: {again}"));
             }
             Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {
                 let signs = self.parts.layout.file(GUARDRAILS);
                 let signs = signs.display();
-                vec![
-                    format!("fix the criterion or its check (see {signs}), and commit"),
-                    format!("then run: {retry} && {again}"),
-                ]
+                steps.push(format!("fix the criterion or its check (see {signs}), and commit"));
+                steps.push(format!("then run: {retry} && {again}"));
             }
+            Outcome::Stuck { .. } if self.has_held() => {}
             Outcome::Stuck { .. } => {
-                let held = self.state.criteria.iter().filter_map(|entry| {
-                    let held = entry.held.as_ref()?;
-                    Some((format!("git diff {} {}", held.base.short(), held.name), &entry.key.text))
-                });
-                let mut steps: Vec<String> = held
-                    .map(|(diff, text)| {
-                        format!("review `{text}`: {diff}; take it: {accept} {text:?}")
-                    })
-                    .collect();
-                if steps.is_empty() {
-                    steps.push(format!("fix what is named above, then run: {again}"));
-                } else {
-                    steps.push(format!("or let the agent work on it again: {retry} && {again}"));
-                }
-                steps
+                steps.push(format!("fix what is named above, then run: {again}"));
             }
             Outcome::AgentUnusable { fault } => {
-                vec![crate::agent::hint(fault.class).to_owned()]
+                steps.push(crate::agent::hint(fault.class).to_owned());
             }
             Outcome::RateLimited { resume_at, .. } => {
-                vec![format!(
-                    "run again after {}: {again}",
-                    resume_at.format("%Y-%m-%d %H:%M:%S UTC")
-                )]
+                let at = resume_at.format("%Y-%m-%d %H:%M:%S UTC");
+                steps.push(format!("run again after {at}: {again}"));
             }
             Outcome::CannotGoOn { .. } => {
-                vec![format!("fix the problem above, then run: {again}")]
+                steps.push(format!("fix the problem above, then run: {again}"));
             }
             Outcome::Tampered { .. } => {
-                vec!["look at what changed first: ralph-copilot log".to_owned()]
+                steps.push("look at what changed first: ralph-copilot log".to_owned());
             }
         }
+        steps
+    }
+
+    fn has_held(&self) -> bool {
+        self.state.criteria.iter().any(|entry| entry.held.is_some())
+    }
+
+    /// What a human should look at: held work, and tests and scripts that a run changed.
+    fn reviews(&self) -> Vec<String> {
+        let NextCommands { start, retry, accept, .. } = &self.parts.commands;
+        let mut steps = Vec::new();
+        let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
+        for criterion in &criteria {
+            let (text, line) = (&criterion.key.text, criterion.line);
+            let held = self.state.find(&criterion.key).and_then(|entry| entry.held.as_ref());
+            let Some(held) = held else { continue };
+            let diff = format!("git diff {} {}", held.base.short(), held.name);
+            steps.push(format!("review `{text}`: {diff}"));
+            steps.push(format!(
+                "take it: {accept} {line}; or let the agent work on it again: {retry} {line} && \
+                 {start}"
+            ));
+        }
+        if let (false, Some(start)) = (self.changed_harness.is_empty(), &self.run_start) {
+            let paths: Vec<_> =
+                self.changed_harness.iter().map(|path| path.display().to_string()).collect();
+            let quoted = shlex::try_join(paths.iter().map(String::as_str)).unwrap_or_default();
+            let start = start.short();
+            steps.push(format!(
+                "review the changed tests, scripts, or configuration: git diff {start} -- {quoted}"
+            ));
+        }
+        steps
     }
 }

@@ -34,6 +34,7 @@ impl Run {
             start = head.clone();
             self.start_here = Some(head.clone());
         }
+        self.run_start = Some(head.clone());
         let left = self.rooms.as_ref().and_then(|rooms| rooms.last_head());
         let known = self.state.harness.clone().zip(left);
         let (harness, from) = known.unwrap_or_else(|| (start.clone(), start));

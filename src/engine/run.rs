@@ -182,6 +182,10 @@ pub struct Run {
     pub(super) worked_at_all: bool,
     /// A criterion passed since the checks of all of them ran in a new room.
     pub(super) passed_since_proof: bool,
+    /// Tests, scripts, and configuration that proven work of this run changed.
+    pub(super) changed_harness: BTreeSet<PathBuf>,
+    /// Where the branch was when the run began.
+    pub(super) run_start: Option<Oid>,
     /// What was proven since the last state commit, for its trailers.
     pub(super) proven_since_commit: Vec<(CriterionKey, Proof)>,
     /// Where the first turn since then began.
@@ -227,6 +231,8 @@ impl Run {
             open_before: BTreeSet::new(),
             worked_at_all: false,
             passed_since_proof: false,
+            changed_harness: BTreeSet::new(),
+            run_start: None,
             proven_since_commit: Vec::new(),
             turns_since: None,
             start_here: None,

@@ -23,7 +23,7 @@ fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
-        (true, None, false) => ("✓", "none"),
+        (true, None, false) => ("?", "none"),
         (false, _, false) => ("·", "open"),
     }
 }
@@ -66,7 +66,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
         format!("{}.", cost(summary)),
-        format!("{}.", format::outcome(outcome).trim_end_matches('.')),
+        format!("{}.", ended(outcome, summary)),
     ];
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
@@ -76,6 +76,15 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         }
     }
     text
+}
+
+/// The outcome, with a word on what only the working tree showed.
+fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
+    let in_tree = |criterion: &CriterionSummary| criterion.proof == Some(Proof::Tree);
+    if *outcome == Outcome::Proven && summary.criteria.iter().any(in_tree) {
+        return "Done: every criterion passed, but not all of them in a proof room".to_owned();
+    }
+    format::outcome(outcome).trim_end_matches('.').to_owned()
 }
 
 /// `12 criteria: 5 proven by check, 2 proven by commit only, 1 stuck, 4 open`.

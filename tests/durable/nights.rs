@@ -33,8 +33,14 @@ turns:
   - commit: three
 "#;
 
+/// What the guard does not see through.
+const WEAKEN: &str = "\
+echo true > tests/two.sh
+git -c user.name=Human -c user.email=human@example.org commit -qam 'two is fine'
+";
+
 fn repo() -> Repo {
-    Repo::with(TASK, &[("tests/two.sh", "grep -q two two.txt\n")])
+    Repo::with(TASK, &[("tests/two.sh", "grep -q two two.txt\n"), ("weaken.sh", WEAKEN)])
 }
 
 /// A night in a clone of what the last one left.
@@ -118,28 +124,35 @@ turns:
     assert!(ran.stdout.contains("tests/three.sh"), "it is named: {}", ran.stdout);
 }
 
+/// An agent that weakens a test in its first or in its second turn, by a commit like a human's.
+const WEAKENS: &str = r#"
+turns:
+- match: WORKS
+  steps: [{write: {path: one.txt, text: one}}, {tick: "{criterion}"}, {commit: one}]
+- steps:
+  - run: sh weaken.sh
+  - progress: two is fine
+"#;
+
 #[test]
 fn what_an_agent_commits_under_another_title_is_no_human_s_the_next_night() {
-    const WEAKENS: &str = r#"
+    const TICKS: &str = r#"
 turns:
 - match: one is there
   steps: [{write: {path: one.txt, text: one}}, {tick: "{criterion}"}, {commit: one}]
-- steps:
-  - write: {path: tests/two.sh, text: "true"}
-  - run: git -c user.name=Human -c user.email=human@example.org commit -qam 'two is fine'
-  - progress: two is fine
-"#;
-    const TICKS: &str = r#"
-turns:
 - steps: [{write: {path: two.txt, text: no}}, {tick: "{criterion}"}, {commit: two}]
 "#;
-    let repo = repo();
-    let (first, ran) =
-        short_night(&repo.root(), &repo, "first", WEAKENS, &["--max-iterations", "2"]);
-    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
-    let weak = std::fs::read_to_string(first.join("tests/two.sh")).expect("the test");
-    assert!(weak.starts_with("true"), "the commit is on the branch: {weak} {}", ran.stdout);
-    let (second, ran) = short_night(&first, &repo, "second", TICKS, &["--max-iterations", "1"]);
-    assert_eq!(ran.code, Some(4), "{}", ran.stdout);
-    assert_eq!(proof(&second, 1), serde_json::Value::Null, "{}", ran.stdout);
+    for (turns, works) in [("1", "nothing"), ("2", "one is there")] {
+        let repo = repo();
+        let script = WEAKENS.replace("WORKS", works);
+        let (first, ran) =
+            short_night(&repo.root(), &repo, "first", &script, &["--max-iterations", turns]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+        let weak = std::fs::read_to_string(first.join("tests/two.sh")).expect("the test");
+        assert!(weak.starts_with("true"), "the commit is on the branch: {weak} {}", ran.stdout);
+        let (second, ran) = short_night(&first, &repo, "second", TICKS, &["--max-iterations", "2"]);
+        assert!([Some(3), Some(4)].contains(&ran.code), "{}", ran.stdout);
+        assert_eq!(proof(&second, 0), "check", "{}", ran.stdout);
+        assert_eq!(proof(&second, 1), serde_json::Value::Null, "{}", ran.stdout);
+    }
 }

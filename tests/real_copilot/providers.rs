@@ -1,7 +1,7 @@
 //! A provider's tools in a run with the real CLI. The provider is a client written by others:
 //! `websockets` from PyPI.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ralph_copilot::model::{Answer, Asked, EventKind};

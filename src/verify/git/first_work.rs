@@ -1,16 +1,18 @@
 //! Where the work on a task began, as the history of the branch shows it.
 //!
 //! Invariant: what state.json says has no say. A commit belongs to the work if it has the task's
-//! prefix, or holds the task's state; one without both is a human's.
+//! prefix, holds the task's state, or lies in the turns that a commit of the runner ends; another one
+//! is a human's.
 
 use git2::{Commit, Repository};
 
 use super::git_repo::GitRepo;
-use super::history::{Head, subject};
+use super::history::{Head, subject, trailers};
 use super::plain::oid;
 use crate::verify::error::VerifyError;
 use crate::verify::layout::{Layout, STATE, TASK};
 use crate::verify::repo::FirstWork;
+use crate::verify::stretches::BASE_TRAILER;
 
 impl GitRepo {
     pub(super) fn first_work_in(
@@ -25,7 +27,11 @@ impl GitRepo {
         };
         let mut first = FirstWork::None;
         let mut is_begun = false;
+        let mut base: Option<String> = None;
         while let Some(commit) = next {
+            if base.take_if(|base| *base == commit.id().to_string()).is_some() {
+                first = FirstWork::On(oid(commit.id()));
+            }
             let named = is_of(layout, &commit);
             let tree = commit.tree().map_err(&failed)?;
             let has_task = tree.get_path(&layout.file(TASK)).is_ok();
@@ -41,6 +47,7 @@ impl GitRepo {
                     Some(before) => FirstWork::On(oid(before.id())),
                     None => FirstWork::Unknown,
                 };
+                base = turns_began(layout, &commit).or(base);
             }
         }
         Ok(match first {
@@ -50,6 +57,13 @@ impl GitRepo {
             FirstWork::None | FirstWork::AtLatest(_) | FirstWork::BeforeAll => FirstWork::Unknown,
         })
     }
+}
+
+/// The commit on which the turns before a commit of the runner began, as that says.
+fn turns_began(layout: &Layout, commit: &Commit<'_>) -> Option<String> {
+    let is_runner = layout.is_state_message(&subject(commit));
+    let mut trailers = trailers(commit).into_iter().filter(|_| is_runner);
+    trailers.find(|(name, _)| name == BASE_TRAILER).map(|(_, base)| base)
 }
 
 fn is_of(layout: &Layout, commit: &Commit<'_>) -> bool {
