@@ -26,6 +26,7 @@ mod plain_text;
 mod problem;
 mod rate;
 mod reserved;
+mod schema;
 mod server;
 mod session;
 mod sessions;
