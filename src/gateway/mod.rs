@@ -61,5 +61,5 @@ pub use server::serve;
 pub use session::{SessionInfo, SessionTool};
 pub use table::{Effect, GatewayTable};
 pub use token::GatewayToken;
-pub use token_file::{TokenFiles, gateway_in, read_token_files, token_folder};
+pub use token_file::{TokenFiles, gateway_in, make_token_folder, read_token_files, token_folder};
 pub use tool::ProviderTool;
