@@ -38,7 +38,7 @@ impl CodeTools {
         let request = CodeRequest {
             prompt: arguments.text(task)?.to_owned(),
             session: arguments.optional_text("sessionId")?.map(session_id).transpose()?,
-            model: arguments.optional_text("model")?.map(str::to_owned),
+            model: arguments.optional_line("model")?.map(str::to_owned),
             timeout_ms: Some(arguments.count("timeout", TIMEOUT, (1, LONGEST))?),
             use_of_tools: ToolUse::Work,
         };
