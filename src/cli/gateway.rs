@@ -43,15 +43,17 @@ impl From<GatewayError> for Failure {
 
 impl From<DirectError> for Failure {
     fn from(error: DirectError) -> Self {
-        let hint = match &error {
-            DirectError::Connect { .. } => {
-                Some("start one with `ralph-copilot gateway serve`, or see TAP_GATEWAY_PORT")
+        let serve = "start one with `ralph-copilot gateway serve`, or see TAP_GATEWAY_PORT";
+        let (code, hint) = match &error {
+            DirectError::Connect { .. } | DirectError::NotAGateway { .. } => {
+                (ExitCode::Invalid, Some(serve))
             }
-            DirectError::Refused { .. }
-            | DirectError::Broken(_)
-            | DirectError::NotAGateway(_)
-            | DirectError::Token(_) => None,
+            DirectError::Unauthorized => {
+                (ExitCode::Invalid, Some("unset TAP_PROVIDER_TOKEN, or set it to this gateway's"))
+            }
+            DirectError::NoSession(_) | DirectError::Token(_) => (ExitCode::Invalid, None),
+            DirectError::Unacceptable(_) => (ExitCode::Usage, None),
         };
-        Self::new(ExitCode::Invalid, error).hints(hint.map(str::to_owned))
+        Self::new(code, error).hints(hint.map(str::to_owned))
     }
 }

@@ -19,7 +19,7 @@ use super::secret_files::SecretFiles;
 use super::{agent_folders, audit, environment, openings, paths, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
-use crate::gateway::token_folder;
+use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::{Policy, Redactor, agent_setting, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
@@ -132,6 +132,9 @@ impl RunWalls {
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
         let redactor = environment::redactor_of(secrets.values);
+        if tier == Tier::Full {
+            tokens_hidden();
+        }
         let number = AtomicU32::new(0);
         Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
     }
@@ -249,6 +252,8 @@ impl RunWalls {
     /// Folders of the Copilot CLI, and the audit, to which a project's own hooks add.
     fn copilot(&self, command: &AgentCommand) -> AgentFolders {
         let mut own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
+        // Its home may have been made only now.
+        tokens_hidden();
         own.writable.push(audit::folder(&self.view.tree, &self.view.tree));
         own
     }
@@ -494,6 +499,15 @@ fn view(place: &RepoContext, scratch: &Path) -> View {
 fn tokens() -> Option<PathBuf> {
     let home = copilot_home()?;
     Some(token_folder(&fs::canonicalize(&home).unwrap_or(home)))
+}
+
+/// Makes the folder of a gateway's token where there is a Copilot home. What is not there cannot be
+/// hidden, and the gateway of another repository's run may make it while an agent works here.
+fn tokens_hidden() {
+    if let Some(home) = copilot_home().filter(|home| home.is_dir()) {
+        // Where it cannot be made, no gateway makes it, either.
+        make_token_folder(&home).unwrap_or_default();
+    }
 }
 
 /// Agent settings that are there, in the root and in the folders where programs look for them.

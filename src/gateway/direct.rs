@@ -1,6 +1,7 @@
 //! `POST /call`: a call by hand, from `gateway call`. Both ends live here.
 //!
-//! It is for whoever has the provider's token; agents use MCP.
+//! It is for whoever has the provider's token; agents use MCP. A call that was never made is a
+//! [`DirectError`], and one that was made and has no result is a [`DirectAnswer::Failed`].
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use super::dispatch::CallRequest;
 use super::event::CallOutcome;
 use super::handle::Gateway;
 use super::limits::SOCKET_SIZE;
+use super::problem::FailureCode;
 use super::server::Caller;
 use super::token::GatewayToken;
 
@@ -72,20 +74,23 @@ pub enum DirectError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The connection broke.
-    #[error("the gateway's answer is incomplete: {0}")]
-    Broken(#[from] hyper::Error),
-    /// The gateway refused.
-    #[error("the gateway answered {status}: {text}")]
-    Refused {
-        /// The http status.
-        status: StatusCode,
-        /// What it said.
-        text: String,
+    /// The gateway refused the token.
+    #[error("the gateway refused the token")]
+    Unauthorized,
+    /// The gateway has no such session.
+    #[error("{0}")]
+    NoSession(String),
+    /// The gateway does not take the request as it is.
+    #[error("{0}")]
+    Unacceptable(String),
+    /// What listens there does not answer like a gateway.
+    #[error("what listens on 127.0.0.1:{port} is no gateway: {why}")]
+    NotAGateway {
+        /// The port.
+        port: u16,
+        /// What it did.
+        why: String,
     },
-    /// What came is no answer of a gateway.
-    #[error("what listens there is no gateway: {0}")]
-    NotAGateway(#[from] serde_json::Error),
     /// The request cannot be made of this token.
     #[error("the token cannot be sent: {0}")]
     Token(#[from] axum::http::Error),
@@ -122,26 +127,35 @@ async fn answer(
         Ok(call) => call,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
-    let session = match call.session {
-        Some(session) => session,
-        None => match <[String; 1]>::try_from(gateway.sessions().await) {
-            Ok([only]) => only,
-            Err(all) => {
-                let text = match all.as_slice() {
-                    [] => "the gateway has no session\n".to_owned(),
-                    all => {
-                        format!("name a session with --session; there are: {}\n", all.join(", "))
-                    }
-                };
-                return (StatusCode::BAD_REQUEST, text).into_response();
-            }
-        },
+    let session = match chosen(call.session, gateway.sessions().await) {
+        Ok(session) => session,
+        Err(refusal) => return refusal.into_response(),
     };
     let timeout = call.timeout.map(Duration::from_millis);
     let request = CallRequest { session, tool: call.tool, args: call.args, label: None, timeout };
     // If the other side hangs up, this is dropped, which cancels the call.
     let outcome = gateway.call(request).outcome(&CancellationToken::new()).await;
     axum::body::Body::from(serde_json::to_vec(&direct(outcome)).unwrap_or_default()).into_response()
+}
+
+/// The session that is named, or the only one.
+fn chosen(named: Option<String>, mut open: Vec<String>) -> Result<String, (StatusCode, String)> {
+    let there = || open.join(", ");
+    match named {
+        _ if open.is_empty() => {
+            Err((StatusCode::CONFLICT, "the gateway has no session\n".to_owned()))
+        }
+        Some(named) if open.contains(&named) => Ok(named),
+        Some(named) => {
+            let text = format!("the gateway has no session `{named}`; there are: {}\n", there());
+            Err((StatusCode::CONFLICT, text))
+        }
+        None if open.len() == 1 => Ok(open.remove(0)),
+        None => {
+            let text = format!("name a session with --session; there are: {}\n", there());
+            Err((StatusCode::BAD_REQUEST, text))
+        }
+    }
 }
 
 fn direct(outcome: CallOutcome) -> DirectAnswer {
@@ -166,24 +180,51 @@ pub async fn call_directly(
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let stream = TcpStream::connect(address).await;
     let stream = stream.map_err(|source| DirectError::Connect { port, source })?;
-    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let (sender, connection) = match http1::handshake(TokioIo::new(stream)).await {
+        Ok(both) => both,
+        Err(error) => return lost(port, &error),
+    };
+    let body = serde_json::to_vec(call).unwrap_or_default();
     let request = Request::post("/call")
         .header(HOST, address.to_string())
         .header(AUTHORIZATION, format!("Bearer {token}"))
-        .body(Full::new(Bytes::from(serde_json::to_vec(call)?)))?;
+        .body(Full::new(Bytes::from(body)))?;
     let exchange = async {
         // Dropped at the end, which ends the connection.
         let mut sender = sender;
         let answer = sender.send_request(request).await?;
         let status = answer.status();
-        let body = answer.into_body().collect().await?.to_bytes();
-        if status != StatusCode::OK {
-            let text = String::from_utf8_lossy(&body).trim().to_owned();
-            return Err(DirectError::Refused { status, text });
-        }
-        Ok(serde_json::from_slice(&body)?)
+        Ok::<_, hyper::Error>((status, answer.into_body().collect().await?.to_bytes()))
     };
     // The exchange waits for what the connection does, and learns of its end.
     let (answer, _connection) = futures::join!(exchange, connection);
-    answer
+    match answer {
+        Ok((status, body)) => read_answer(port, status, &body),
+        Err(error) => lost(port, &error),
+    }
+}
+
+/// The connection ended before the answer. The provider may have got the call.
+fn lost(port: u16, error: &hyper::Error) -> Result<DirectAnswer, DirectError> {
+    if error.is_parse() {
+        return Err(DirectError::NotAGateway { port, why: error.to_string() });
+    }
+    Ok(DirectAnswer::Failed {
+        error_code: FailureCode::Disconnected.name().to_owned(),
+        error: format!("the connection to the gateway ended before the result: {error}"),
+    })
+}
+
+fn read_answer(port: u16, status: StatusCode, body: &[u8]) -> Result<DirectAnswer, DirectError> {
+    let text = || String::from_utf8_lossy(body).trim().to_owned();
+    let other = |why: String| Err(DirectError::NotAGateway { port, why });
+    match status {
+        StatusCode::OK => serde_json::from_slice(body).or_else(|error| other(error.to_string())),
+        StatusCode::UNAUTHORIZED => Err(DirectError::Unauthorized),
+        StatusCode::CONFLICT => Err(DirectError::NoSession(text())),
+        StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(DirectError::Unacceptable(text()))
+        }
+        status => other(format!("it answered {status}")),
+    }
 }

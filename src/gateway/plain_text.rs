@@ -6,6 +6,11 @@ pub fn plain_text(text: &str) -> String {
     text.chars().filter(|letter| !is_hidden(*letter)).collect()
 }
 
+/// Does the text have no such characters?
+pub(super) fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_hidden)
+}
+
 fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,

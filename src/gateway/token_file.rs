@@ -27,6 +27,14 @@ pub fn token_folder(copilot_home: &Path) -> PathBuf {
     copilot_home.join("extensions/tap")
 }
 
+/// Makes the folder before there is a token, so that a sandbox that starts now can hide it.
+///
+/// # Errors
+/// If it cannot be made. Then no gateway can leave its token there, either.
+pub fn make_token_folder(copilot_home: &Path) -> Result<(), GatewayError> {
+    make_private(&token_folder(copilot_home))
+}
+
 /// The folder, held by this process.
 #[derive(Debug)]
 pub struct TokenFiles {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::limits::{CALL_TIME, TOOLS};
 use super::plain_text::plain_text;
 use super::problem::{ErrorCode, Problem};
+use super::schema::{Hidden, clean_schema};
 
 /// Longest name of a tool. With the prefix of the server it must fit the model's API, where
 /// one bad name fails every request.
@@ -47,8 +48,11 @@ fn read_tool(at: usize, tool: &Value) -> Result<ProviderTool, Problem> {
     let description = description.ok_or_else(|| invalid(at, "needs a `description`"))?;
     let parameters = tool.get("parameters").and_then(Value::as_object);
     let parameters = parameters.and_then(object_schema);
-    let parameters = parameters
+    let mut parameters = parameters
         .ok_or_else(|| invalid(at, "needs `parameters`: the JSON Schema of an object"))?;
+    clean_schema(&mut parameters).map_err(|Hidden| {
+        invalid(at, "has control characters in a name or a value of `parameters`")
+    })?;
     let timeout = match tool.get("timeout") {
         None => CALL_TIME,
         Some(given) => milliseconds(given)
@@ -169,5 +173,18 @@ mod tests {
     fn a_description_has_nothing_that_a_terminal_obeys() {
         let tool = json!([{"name": "a", "description": "x\u{1b}[2Jy\u{202e}z", "parameters": {}}]);
         assert_eq!(read_tools(&tool).expect("read")[0].description, "x[2Jyz");
+    }
+
+    #[test]
+    fn a_schema_is_cleaned_or_refused() {
+        let of = |name: &str, description: &str| {
+            let properties = json!({name: {"type": "string", "description": description}});
+            json!([{"name": "a", "description": "", "parameters": {"properties": properties}}])
+        };
+        let tools = read_tools(&of("to", "x\u{1b}[2Jy")).expect("read");
+        assert_eq!(tools[0].parameters["properties"]["to"]["description"], "x[2Jy");
+        let problem = read_tools(&of("t\u{1b}o", "x")).expect_err("refused");
+        assert_eq!(problem.code, ErrorCode::UnknownType);
+        assert!(problem.message.starts_with("tools[0] has control characters"));
     }
 }

@@ -61,6 +61,21 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A text on one line that may be missing: a name, or another word without control characters.
+    ///
+    /// # Errors
+    /// If it is no text, blank, too long, or has control characters.
+    pub fn optional_line(self, name: &str) -> Result<Option<&'a str>, ToolAnswer> {
+        if self.optional_text(name)?.is_none() {
+            return Ok(None);
+        }
+        let text = self.word(name)?;
+        if text.contains(char::is_control) {
+            return Err(ToolAnswer::error(format!("`{name}` contains a control character")));
+        }
+        Ok(Some(text))
+    }
+
     /// A yes or no; no if it is missing.
     ///
     /// # Errors
@@ -175,6 +190,25 @@ mod tests {
         assert_eq!(word("nul"), Err("`nul` contains a NUL byte".to_owned()));
         assert_eq!(word("long"), Err("`long` is longer than 100000 bytes".to_owned()));
         assert_eq!(word("none"), Err("`none` is missing".to_owned()));
+    }
+
+    #[test]
+    fn a_line_has_no_control_characters() {
+        let arguments = json!({"good": "gpt 5 é", "nul": "t\0", "escape": "a\u{1b}[2J", "two": "a\nb",
+            "empty": " ", "odd": 1, "null": null});
+        let Value::Object(arguments) = arguments else { panic!("no object") };
+        let line = |name| Arguments::of(&arguments).optional_line(name).map_err(|it| it.text);
+        assert_eq!(line("good"), Ok(Some("gpt 5 é")));
+        assert_eq!((line("none"), line("null")), (Ok(None), Ok(None)));
+        for (name, why) in [
+            ("nul", "contains a NUL byte"),
+            ("escape", "contains a control character"),
+            ("two", "contains a control character"),
+            ("empty", "is empty"),
+            ("odd", "must be a string"),
+        ] {
+            assert_eq!(line(name), Err(format!("`{name}` {why}")));
+        }
     }
 
     #[test]

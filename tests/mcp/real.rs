@@ -139,3 +139,20 @@ fn a_loop_three_agents_deep_does_not_start() {
     assert!(told.contains("nested 3 deep"), "{told}");
     assert!(scene.read("tasks/job/TASK.md").contains("- [ ] one"));
 }
+
+/// The entry is for all of the user's folders.
+#[test]
+fn the_real_cli_outside_of_a_repository_gets_the_tools_and_is_told_what_they_need() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let check = call("ralph-copilot-check_task", json!({"task": "job"}));
+    let model = Model::start([route("check the job", [check, say("Checked.")])]);
+    let scene = scene.with(&model);
+    let installed = scene.command(&["mcp", "install", "copilot"]).output().expect("started");
+    assert!(installed.status.success(), "{installed:?}");
+    let outside = scene.tmp().join("outside");
+    std::fs::create_dir(&outside).expect("made");
+    scene.cli_in(&outside, &["-p", "check the job", "--allow-all-tools"]).expect(0);
+    let told: Vec<String> = model.requests().iter().flat_map(tool_results).collect();
+    let why = "is not inside a git repository: start the MCP client in a repository";
+    assert!(told.iter().any(|result| result.contains(why)), "{told:?}");
+}

@@ -188,8 +188,13 @@ impl Scene {
 
     /// Runs the CLI itself, without the runner, to its end.
     pub(crate) fn cli(&self, args: &[&str]) -> Ended {
+        self.cli_in(&self.repo(), args)
+    }
+
+    /// The same in another folder.
+    pub(crate) fn cli_in(&self, folder: &Path, args: &[&str]) -> Ended {
         let mut command = Command::new(&self.binary);
-        command.args(args).current_dir(self.repo()).env_clear().envs(&self.variables);
+        command.args(args).current_dir(folder).env_clear().envs(&self.variables);
         Ended::of(command)
     }
 

@@ -33,9 +33,12 @@ Example:
 
 Finds the gateway through TAP_GATEWAY_PORT and TAP_PROVIDER_TOKEN, else through the files in
 <COPILOT_HOME or ~/.copilot>/extensions/tap/. Ctrl-C cancels the call. A text is printed as it is,
-other data as JSON.
+other data as JSON. With --json, standard output has one JSON object on one line: `result` with
+`data`, or with `error_code` and `error`; `refused` with `exit_code`, `reason` and `hints` if the
+call was not made.
 
-Exit codes: 0 there is a result, 1 the call failed, 2 usage, 7 no gateway, 129/130/143 signals.")]
+Exit codes: 0 there is a result; 1 the call failed; 3 its time was over. The call was not made: 2
+usage, 7 no gateway, no such session, or a wrong token. 129/130/143 signals, which cancel the call.")]
     Call(CallToolArgs),
 }
 
@@ -64,10 +67,13 @@ pub(crate) struct CallToolArgs {
     /// Its arguments: a JSON object
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(crate) args: String,
-    /// The session; needed if there are several
+    /// The session, if there are several
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Give up after this many milliseconds [default: the tool's own time]
     #[arg(long, value_name = "MS")]
     pub(crate) timeout: Option<NonZeroU64>,
+    /// Print the result or the failure as one line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

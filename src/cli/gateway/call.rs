@@ -1,18 +1,23 @@
 //! `gateway call`: one call by hand.
+//!
+//! Invariant: [`FAILED`] and [`ExitCode::Limit`] say that the call was made, and every other code
+//! but 0 and a signal's that it was not.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::folder::folder;
 use crate::cli::args::CallToolArgs;
 use crate::cli::environment::variable;
 use crate::cli::failure::Failure;
-use crate::cli::print::{complain, say};
+use crate::cli::print::{complain, say, say_line};
 use crate::cli::runtime::runtime;
-use crate::gateway::{DEFAULT_PORT, DirectAnswer, DirectCall, call_directly, read_token_files};
+use crate::gateway::{
+    DEFAULT_PORT, DirectAnswer, DirectCall, FailureCode, call_directly, read_token_files,
+};
 use crate::model::ExitCode;
 use crate::sys::shutdown::Shutdown;
 
-/// The exit code of a call that failed.
+/// The exit code of a call that was made and failed.
 const FAILED: u8 = 1;
 
 /// Calls the tool and prints its result.
@@ -29,9 +34,12 @@ pub(super) fn call(args: &CallToolArgs) -> Result<u8, Failure> {
         let shutdown = Shutdown::default();
         shutdown.listen(|_| {}).map_err(|error| Failure::new(ExitCode::Internal, error))?;
         tokio::select! {
-            answer = call_directly(port, &token, &call) => Ok(show(answer?)),
+            answer = call_directly(port, &token, &call) => Ok(show(answer?, args.json)),
             // Hanging up cancels the call.
-            () = shutdown.token().cancelled() => Ok(signal_code(&shutdown)),
+            () = shutdown.token().cancelled() => {
+                show_failure(FailureCode::Cancelled.name(), "ended by a signal", args.json);
+                Ok(signal_code(&shutdown))
+            }
         }
     })
 }
@@ -42,21 +50,30 @@ pub(super) fn signal_code(shutdown: &Shutdown) -> u8 {
     signal.map_or(0, |signal| 128 + signal)
 }
 
-fn show(answer: DirectAnswer) -> u8 {
+/// Prints the answer; returns the exit code.
+fn show(answer: DirectAnswer, json: bool) -> u8 {
     match answer {
-        DirectAnswer::Done { data: Value::String(text) } => {
-            say(&text);
-            0
-        }
         DirectAnswer::Done { data } => {
-            say(&data.to_string());
+            match data {
+                data if json => say_line(&json!({"event": "result", "data": data})),
+                Value::String(text) => say(&text),
+                data => say(&data.to_string()),
+            }
             0
         }
         DirectAnswer::Failed { error_code, error } => {
-            complain(&format!("error: {error_code}: {error}"));
-            FAILED
+            show_failure(&error_code, &error, json);
+            let is_over = error_code == FailureCode::Timeout.name();
+            if is_over { ExitCode::Limit.number() } else { FAILED }
         }
     }
+}
+
+fn show_failure(error_code: &str, error: &str, json: bool) {
+    if json {
+        say_line(&json!({"event": "result", "error_code": error_code, "error": error}));
+    }
+    complain(&format!("error: {error_code}: {error}"));
 }
 
 /// The port and the provider's token: the environment's, else those in the folder.

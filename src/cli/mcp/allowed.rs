@@ -10,7 +10,7 @@ use crate::model::ExitCode;
 use crate::task;
 
 /// The tasks by the names that the human used.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AllowedTasks(Vec<AllowedTask>);
 
 #[derive(Debug)]

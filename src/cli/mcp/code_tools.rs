@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::code_sessions::{CodePlace, CodeSessions, LONGEST, Steps};
 use super::file_tools::inside;
+use super::workspace::in_repository;
 use crate::cli::args::ToolSet;
 use crate::cli::code_task::{CodeRequest, CodeResult, ToolUse};
 use crate::mcp::{
@@ -17,6 +18,9 @@ use crate::model::SessionId;
 
 /// Milliseconds of a code task, unless the client says otherwise.
 const TIMEOUT: u64 = 120_000;
+/// What helps a task outside of a repository.
+const ELSEWHERE: &str =
+    "name a `workingDir` that lies in one, or start the MCP client in a repository";
 /// The longest id of a session.
 const LONGEST_ID: usize = 128;
 
@@ -38,7 +42,7 @@ impl CodeTools {
         let request = CodeRequest {
             prompt: arguments.text(task)?.to_owned(),
             session: arguments.optional_text("sessionId")?.map(session_id).transpose()?,
-            model: arguments.optional_text("model")?.map(str::to_owned),
+            model: arguments.optional_line("model")?.map(str::to_owned),
             timeout_ms: Some(arguments.count("timeout", TIMEOUT, (1, LONGEST))?),
             use_of_tools: ToolUse::Work,
         };
@@ -47,6 +51,7 @@ impl CodeTools {
         if !folder.is_dir() {
             return Err(ToolAnswer::error(format!("{} is not a folder", folder.display())));
         }
+        in_repository(&folder, ELSEWHERE)?;
         let mut steps = Steps::of(call);
         let turn = self.sessions.turn(&call.cancel).await?;
         let at = CodePlace { folder: &folder, depth, cancel: &call.cancel };

@@ -1,7 +1,7 @@
 //! `mcp install` and `mcp uninstall`: our entry in a client's configuration.
 //!
 //! Invariant: nothing but our own entry changes, comments included, and what `install` made around
-//! it; a file that cannot be understood is left alone.
+//! it, up to the file and its folder; a file that cannot be understood is left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -69,6 +69,7 @@ pub(super) fn uninstall(named: Option<&Path>, client: McpClient) -> Result<u8, F
         Some(Left::Nothing) => {
             std::fs::remove_file(&target.path)
                 .map_err(|error| Failure::cannot_write(&target.path, &error))?;
+            target.remove_folder();
             say(&format!("{path}: removed; it held nothing but `{NAME}`"));
         }
         None => say(&format!("{path}: there is no `{NAME}`")),
@@ -145,6 +146,15 @@ impl Target {
         }
         atomic::write(&path, text.as_bytes(), Durability::Machine, self.mode)?;
         Ok(())
+    }
+
+    /// Removes the folder that `write` may have made, if nothing is left in it.
+    fn remove_folder(&self) {
+        let folder = self.path.parent();
+        if let Some(folder) = folder.filter(|folder| self.inside.as_deref() != Some(folder)) {
+            // One that holds something stays, and so does a link.
+            std::fs::remove_dir(folder).unwrap_or_default();
+        }
     }
 
     fn unusable(&self, why: &str) -> Failure {

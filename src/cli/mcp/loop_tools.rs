@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::allowed::AllowedTasks;
 use super::child::{LADDER, OwnProgram};
+use super::workspace::{START_ELSEWHERE, in_repository};
 use crate::mcp::{Arguments, Call, ProgressStep, Tool, ToolAnswer, Tools, bounded, schema};
 use crate::model::ExitCode;
 use crate::sys::process::{Ladder, Supervised};
@@ -300,6 +301,7 @@ impl LoopTools {
     async fn answer(&self, call: &Call) -> Result<String, ToolAnswer> {
         let arguments = Arguments::of(&call.arguments);
         let depth = arguments.depth(self.depth)?;
+        in_repository(&self.folder, START_ELSEWHERE)?;
         match call.name.as_str() {
             "check_task" => {
                 let task = arguments.word("task")?;

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use super::code_sessions::{CodePlace, CodeSessions, CodeTurn, LONGEST, Steps};
+use super::workspace::{START_ELSEWHERE, in_repository};
 use crate::cli::code_task::{CodeRequest, CodeResult, ToolUse};
 use crate::mcp::{Arguments, Call, Tool, ToolAnswer, Tools, bounded, ended, schema, went_well};
 use crate::model::{SessionId, SubTask, TaskPlan};
@@ -61,6 +62,7 @@ impl Orchestrator {
         let (usual, most) = SESSIONS;
         arguments.count("maxConcurrency", usual, (1, most))?;
         let timeout = arguments.count("timeout", 0, (1, LONGEST))?;
+        in_repository(&self.sessions.folder, START_ELSEWHERE)?;
         let cancel = &call.cancel;
         let mut work = Orchestration {
             goal,

@@ -12,9 +12,8 @@ use super::file_tools::FileTools;
 use super::loop_tools::LoopTools;
 use super::memory::WorkspaceMemory;
 use super::orchestrate::Orchestrator;
-use super::workspace::Workspace;
+use super::workspace::{START_ELSEWHERE, Workspace, in_repository};
 use crate::cli::args::{McpServeArgs, ToolSet};
-use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
 use crate::cli::paths::{canonical, directory};
 use crate::cli::runtime::runtime;
@@ -38,7 +37,11 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
         Err(DepthError::TooDeep(depth)) => depth,
         Err(error @ DepthError::Unknown(_)) => return Err(Failure::new(ExitCode::Usage, error)),
     };
-    let allowed = AllowedTasks::read(named, &args.allow_task)?;
+    // Outside of a repository every call says so: a server that does not start would not.
+    let allowed = match in_repository(&folder, START_ELSEWHERE) {
+        Ok(()) => AllowedTasks::read(named, &args.allow_task)?,
+        Err(_) => AllowedTasks::default(),
+    };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let stop = Shutdown::default();
@@ -53,7 +56,6 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
         let workspace = || Workspace::find(&folder).map(Arc::new);
         let mut runs = None;
         if sets.contains(&ToolSet::Loop) {
-            RepoContext::find(named)?;
             let made =
                 LoopTools::new(own.clone(), folder.clone(), allowed, depth, token.child_token());
             let made = Arc::new(made);

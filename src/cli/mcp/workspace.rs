@@ -10,7 +10,23 @@ use crate::cli::policy;
 use crate::cli::secret_files::secret_values;
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Policy, Redactor};
-use crate::verify::{Repo as _, VerifyError};
+use crate::mcp::ToolAnswer;
+use crate::verify::{GitRepo, Repo as _, RepoProblem, VerifyError};
+
+/// What helps a server that was started outside of a repository.
+pub(super) const START_ELSEWHERE: &str = "start the MCP client in a repository, or put \
+`-C REPOSITORY` before `mcp serve` in its entry";
+
+/// Is the folder in a usable repository? If not, the answer of a tool that needs one says what to
+/// do, on one line. A client that is set up for a user starts its servers anywhere.
+pub(super) fn in_repository(folder: &Path, advice: &str) -> Result<(), ToolAnswer> {
+    let why = match GitRepo::discover(folder) {
+        Ok(_) => return Ok(()),
+        Err(problem @ RepoProblem::None { .. }) => format!("{problem}: {advice}"),
+        Err(problem) => format!("{problem}: {}", problem.hint()),
+    };
+    Err(ToolAnswer::error(why))
+}
 
 /// The workspace of a server.
 pub(super) struct Workspace {

@@ -267,3 +267,6 @@ fn level(level: PushLevel) -> EventLevel {
         PushLevel::Inject => EventLevel::Inject,
     }
 }
+
+#[cfg(test)]
+mod tests;

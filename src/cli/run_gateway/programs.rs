@@ -1,8 +1,8 @@
 //! Provider programs of the user's own configuration: started with the run, supervised like all
 //! its children, ended with it.
 //!
-//! Invariant: a program that ends is a notice. It is started again a few times, each time after
-//! a longer pause.
+//! Invariant: a program that fails is started again a few times, each time after a longer pause.
+//! Of failures in a row, the first and the last are told.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
@@ -22,6 +23,8 @@ use crate::sys::process::{Ladder, Supervised};
 const RESTARTS: u32 = 5;
 /// The first pause; each further one is twice as long.
 const PAUSE: Duration = Duration::from_secs(1);
+/// A program that ran this long has worked: its next failure is the first one again.
+const WORKED: Duration = Duration::from_secs(60);
 /// How a program is ended that has said goodbye, or has had its time.
 const LADDER: Ladder =
     Ladder { close: Duration::ZERO, term: Duration::from_secs(2), kill: Duration::from_secs(1) };
@@ -86,10 +89,39 @@ struct Program {
     over: CancellationToken,
 }
 
+/// What follows a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The program is started again after a pause.
+    Start { pause: Duration, is_first: bool },
+    /// It is not started again.
+    GiveUp,
+}
+
+/// Counts the failures in a row.
+#[derive(Debug, Default)]
+struct Failures(u32);
+
+impl Failures {
+    /// The program failed after it `ran` this long.
+    fn another(&mut self, ran: Duration) -> Next {
+        if ran >= WORKED {
+            self.0 = 0;
+        }
+        let before = self.0;
+        self.0 += 1;
+        if before == RESTARTS {
+            return Next::GiveUp;
+        }
+        Next::Start { pause: PAUSE * 2_u32.pow(before), is_first: before == 0 }
+    }
+}
+
 impl Program {
     async fn keep_running(self) {
-        let mut pause = PAUSE;
-        for restart in 0..=RESTARTS {
+        let mut failures = Failures::default();
+        loop {
+            let started = Instant::now();
             let ended = match self.run().await {
                 Ok(Some(status)) if status.success() => {
                     return self.say("ended by itself".to_owned());
@@ -98,18 +130,24 @@ impl Program {
                 Ok(None) => return,
                 Err(error) => format!("cannot be started: {error}"),
             };
-            if self.no_more.is_cancelled() {
-                return;
-            }
-            if restart == RESTARTS {
-                return self.say(format!("{ended}, and is not started again"));
-            }
-            self.say(format!("{ended}, and is started again in {} s", pause.as_secs()));
+            let pause = match failures.another(started.elapsed()) {
+                Next::Start { pause, is_first } => {
+                    if is_first {
+                        self.say(format!("{ended}, and is started again up to {RESTARTS} times"));
+                    }
+                    pause
+                }
+                Next::GiveUp => {
+                    let times = RESTARTS + 1;
+                    return self.say(format!(
+                        "{ended}, and is not started again after {times} failures in a row"
+                    ));
+                }
+            };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.no_more.cancelled() => return,
             }
-            pause *= 2;
         }
     }
 
@@ -146,5 +184,27 @@ impl Program {
         child.stop(LADDER).await;
         output.end(LADDER.kill).await;
         Ok(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_are_told_twice_and_a_program_that_worked_has_its_tries_back() {
+        let mut failures = Failures::default();
+        let mut row = |ran: &[u64]| -> Vec<Next> {
+            ran.iter().map(|ran| failures.another(Duration::from_secs(*ran))).collect()
+        };
+        let start = |seconds, is_first| {
+            let pause = Duration::from_secs(seconds);
+            Next::Start { pause, is_first }
+        };
+        let all = [start(1, true), start(2, false), start(4, false), start(8, false)];
+        assert_eq!(row(&[0, 59, 0, 0]), all);
+        // It worked for a while: this is a first failure.
+        assert_eq!(row(&[60, 0, 0, 0]), all);
+        assert_eq!(row(&[0, 0]), [start(16, false), Next::GiveUp]);
     }
 }

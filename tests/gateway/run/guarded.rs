@@ -1,10 +1,13 @@
 //! The agent does not get the token.
 
+use std::process::Stdio;
+
 use super::{journal, notices, two};
-use crate::repo::{Repo, finish};
+use crate::repo::{Repo, collect, finish, until};
 #[path = "../../support/tier.rs"]
 mod tier;
 
+use ralph_copilot::gateway::{GatewayToken, TokenFiles, token_folder};
 use ralph_copilot::model::EventKind;
 
 /// An agent that tries to read the token in several ways, and then works.
@@ -140,6 +143,50 @@ fn a_folder_above_the_token_is_neither_moved_nor_read_by_the_next_agent() {
     }
 }
 
+/// The scripted agent under the name of the Copilot CLI, but not started as that: it writes
+/// `~/.copilot`.
+fn named_copilot(repo: &Repo, turns: &str) -> String {
+    let named = repo.beside("bin/copilot");
+    std::fs::create_dir_all(repo.beside("bin")).expect("made");
+    let text = format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph-copilot"));
+    std::fs::write(&named, text).expect("written");
+    std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("mode");
+    let script = repo.beside("named.yaml");
+    std::fs::write(&script, turns).expect("written");
+    format!("{} agent {}", named.display(), script.display())
+}
+
+/// Another repository's run begins while an agent works here.
+#[test]
+fn a_token_that_comes_later_is_hidden_from_an_agent_at_work() {
+    if !tier::has_tier("full") {
+        return;
+    }
+    let repo = two();
+    repo.write("look.sh", "ls ~/.copilot > begun\nsh wait.sh\nsh move.sh\n");
+    repo.write("move.sh", MOVE);
+    repo.write(".gitignore", "flag\nbegun\nfound.txt\n");
+    repo.commit("a program");
+    let home = repo.beside("home/.copilot");
+    std::fs::create_dir_all(&home).expect("made");
+    let turns = "turns:\n- match: a is there\n  steps: [{run: sh look.sh}]\n";
+    let agent = named_copilot(&repo, turns);
+    let all =
+        ["run", "demo", "--agent", &agent, "--sandbox=full", "--max-iterations", "1", "--json"];
+    let mut command = repo.command(&all);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = command.spawn().expect("started");
+    until("the agent", || repo.path("begun").exists().then_some(()));
+    let token = GatewayToken::generate().expect("random");
+    let files = TokenFiles::write(token_folder(&home), &token, None, 1).expect("written");
+    repo.write("flag", "");
+    let ran = collect(run);
+    drop(files);
+    let found = repo.read("found.txt");
+    assert!(found.contains("new") && !found.contains("ptk-"), "{found} {}", ran.stderr);
+}
+
 #[test]
 fn an_agent_that_writes_the_copilot_home_gets_no_token_there() {
     for tier in ["partial", "full"] {
@@ -148,20 +195,8 @@ fn an_agent_that_writes_the_copilot_home_gets_no_token_there() {
         }
         let repo = with_program("move.sh", MOVE);
         std::fs::create_dir_all(repo.beside("home/.copilot/extensions/tap")).expect("made");
-        // The same agent under the name of the Copilot CLI, but not started as that.
-        let named = repo.beside("bin/copilot");
-        std::fs::create_dir_all(repo.beside("bin")).expect("made");
-        std::fs::write(
-            &named,
-            format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph-copilot")),
-        )
-        .expect("written");
-        std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .expect("mode");
-        let script = repo.beside("twice.yaml");
-        std::fs::write(&script, TWICE).expect("written");
+        let agent = named_copilot(&repo, TWICE);
         let sandbox = format!("--sandbox={tier}");
-        let agent = format!("{} agent {}", named.display(), script.display());
         let args = ["--gateway=0", &sandbox, "--max-iterations", "2", "--json"];
         let all = [&["run", "demo", "--agent", &agent][..], &args].concat();
         let ran = finish(repo.command(&all));
