@@ -17,10 +17,10 @@ const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// A name or a value has control characters.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Hidden;
+pub(super) struct ControlCharacters;
 
 /// Cleans the titles and descriptions of a schema and of the schemas in it.
-pub(super) fn clean_schema(schema: &mut Map<String, Value>) -> Result<(), Hidden> {
+pub(super) fn clean_schema(schema: &mut Map<String, Value>) -> Result<(), ControlCharacters> {
     for (keyword, value) in schema {
         plain(keyword)?;
         let keyword = keyword.as_str();
@@ -39,7 +39,7 @@ pub(super) fn clean_schema(schema: &mut Map<String, Value>) -> Result<(), Hidden
     Ok(())
 }
 
-fn clean(value: &mut Value) -> Result<(), Hidden> {
+fn clean(value: &mut Value) -> Result<(), ControlCharacters> {
     match value {
         Value::Object(schema) => clean_schema(schema),
         Value::Array(schemas) => schemas.iter_mut().try_for_each(clean),
@@ -48,7 +48,7 @@ fn clean(value: &mut Value) -> Result<(), Hidden> {
     }
 }
 
-fn plain_value(value: &Value) -> Result<(), Hidden> {
+fn plain_value(value: &Value) -> Result<(), ControlCharacters> {
     match value {
         Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
             plain(name)?;
@@ -60,8 +60,8 @@ fn plain_value(value: &Value) -> Result<(), Hidden> {
     }
 }
 
-fn plain(text: &str) -> Result<(), Hidden> {
-    if is_plain(text) { Ok(()) } else { Err(Hidden) }
+fn plain(text: &str) -> Result<(), ControlCharacters> {
+    if is_plain(text) { Ok(()) } else { Err(ControlCharacters) }
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn cleaned(mut schema: Value) -> Result<Value, Hidden> {
+    fn cleaned(mut schema: Value) -> Result<Value, ControlCharacters> {
         clean_schema(schema.as_object_mut().expect("an object")).map(|()| schema)
     }
 
@@ -113,7 +113,7 @@ mod tests {
         }
         for text in ["a\u{1b}b", "a\0", "a\u{202e}"] {
             for schema in of(text) {
-                assert_eq!(cleaned(schema.clone()), Err(Hidden), "{schema}");
+                assert_eq!(cleaned(schema.clone()), Err(ControlCharacters), "{schema}");
             }
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::limits::{CALL_TIME, TOOLS};
 use super::plain_text::plain_text;
 use super::problem::{ErrorCode, Problem};
-use super::schema::{Hidden, clean_schema};
+use super::schema::{ControlCharacters, clean_schema};
 
 /// Longest name of a tool. With the prefix of the server it must fit the model's API, where
 /// one bad name fails every request.
@@ -50,7 +50,7 @@ fn read_tool(at: usize, tool: &Value) -> Result<ProviderTool, Problem> {
     let parameters = parameters.and_then(object_schema);
     let mut parameters = parameters
         .ok_or_else(|| invalid(at, "needs `parameters`: the JSON Schema of an object"))?;
-    clean_schema(&mut parameters).map_err(|Hidden| {
+    clean_schema(&mut parameters).map_err(|ControlCharacters| {
         invalid(at, "has control characters in a name or a value of `parameters`")
     })?;
     let timeout = match tool.get("timeout") {

@@ -21,12 +21,12 @@ const OUTPUT: usize = 4 << 20;
 const PIECES: usize = 16;
 
 /// The output of a program that runs.
-pub(super) struct Output {
+pub(super) struct ProgramOutput {
     readers: [Option<JoinHandle<()>>; 2],
     writer: JoinHandle<()>,
 }
 
-impl Output {
+impl ProgramOutput {
     /// Keeps what the program says in the file `log`.
     pub(super) fn keep(program: &mut Supervised, log: PathBuf, redactor: Arc<Redactor>) -> Self {
         let (sender, pieces) = mpsc::channel(PIECES);

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::Feed;
-use super::output::Output;
+use super::output::ProgramOutput;
 use crate::gateway::GatewayToken;
 use crate::sys::process::{Ladder, Supervised};
 
@@ -175,7 +175,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = Supervised::spawn(command, &self.provided.run)?;
         let redactor = Arc::clone(self.feed.redactor());
-        let output = Output::keep(&mut child, self.log.clone(), redactor);
+        let output = ProgramOutput::keep(&mut child, self.log.clone(), redactor);
         let status = tokio::select! {
             status = child.wait() => Some(status?),
             () = self.over.cancelled() => None,
