@@ -287,6 +287,53 @@ fn git_is_not_configured_and_the_task_is_not_changed() {
 }
 
 #[test]
+fn what_protected_links_lead_to_is_not_changed() {
+    let scene = Scene::with(|root, view| {
+        let repo = root.join("repo");
+        for (path, text) in [
+            ("docs/agents.md", "be kind\n"),
+            ("docs/other.md", "text\n"),
+            ("ci/hooks/a.json", "{}\n"),
+            ("scripts/check.sh", "true\n"),
+            (".github/file", "x\n"),
+        ] {
+            let path = repo.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("write");
+        }
+        for (target, link) in [
+            ("docs/agents.md", "AGENTS.md"),
+            ("../ci/hooks", ".github/hooks"),
+            ("scripts", "tools"),
+            (".", ".claude"),
+            ("../home/.profile", "outside"),
+        ] {
+            std::os::unix::fs::symlink(target, repo.join(link)).expect("linked");
+        }
+        let links = ["AGENTS.md", ".github/hooks", "tools/check.sh", ".claude", "outside"];
+        view.protected.extend(links.map(|link| repo.join(link)));
+    });
+    let Some(scene) = scene else { return };
+    for command in [
+        "echo x >> AGENTS.md",
+        "echo x >> docs/agents.md",
+        "mv docs elsewhere",
+        "echo x > .github/hooks/b.json",
+        "echo x > ci/hooks/a.json",
+        "echo x >> tools/check.sh",
+        "rm scripts/check.sh",
+        "mv scripts moved",
+    ] {
+        scene.fails(command);
+    }
+    scene.says("echo x >> docs/other.md; echo x > new; echo x > scripts/new");
+    let text = |path: &str| fs::read_to_string(scene.at(path)).expect("read");
+    assert_eq!(text("repo/docs/agents.md"), "be kind\n");
+    assert_eq!(text("repo/ci/hooks/a.json"), "{}\n");
+    assert_eq!(text("repo/scripts/check.sh"), "true\n");
+}
+
+#[test]
 fn the_network_and_the_sockets_of_other_programs_are_out_of_reach() {
     let outside = TcpListener::bind("127.0.0.1:0").expect("port");
     outside.set_nonblocking(true).expect("nonblocking");
