@@ -23,7 +23,8 @@ const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn programs() -> Option<Programs> {
-    Some(Programs { bubblewrap: which::which("bwrap").ok()?, ours: RUNNER.into() })
+    let bubblewrap = which::which("bwrap").ok()?;
+    Some(Programs { bubblewrap, ours: RUNNER.into(), group: None })
 }
 
 /// A machine of its own: a HOME, a repository with a task, and a sandbox over both.
@@ -545,6 +546,25 @@ fn a_flood_of_processes_ends_the_call_and_not_the_session() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("too many processes"), "{told}");
     assert_eq!(scene.says("echo still here"), "still here");
+}
+
+#[test]
+fn a_process_enters_its_control_group_before_anything_else_or_does_not_start() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let enter = |group: &Path| {
+        let plan = format!(
+            r#"{{"overlays":[],"group":{:?},"beside":null,"limits":null,"bubblewrap":[]}}"#,
+            group.display().to_string()
+        );
+        let mut program = Command::new(RUNNER);
+        program.args(["sandbox", "enter", &plan, "--", "echo", "started"]).output().expect("ended")
+    };
+    let output = enter(dir.path());
+    assert_eq!(output.stdout, b"started\n", "{output:?}");
+    // The kernel takes this as the process that writes it.
+    assert_eq!(fs::read_to_string(dir.path().join("cgroup.procs")).expect("written"), "0");
+    let output = enter(&dir.path().join("missing"));
+    assert_eq!((output.status.code(), output.stdout), (Some(125), Vec::new()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    AgentFolders, Bind, Calls, LandlockRules, Network, Overlay, Programs, Room,
+    AgentFolders, Bind, Calls, ControlGroup, LandlockRules, Network, Overlay, Programs, Room,
     Rooms, SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches,
     outer, partial, prepare, separate, socket, whole,
 };
@@ -130,6 +130,8 @@ impl RunWalls {
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
         let redactor = environment::redactor_of(secrets.values);
         let number = AtomicU32::new(0);
+        let group = || ControlGroup::make().map(Arc::new);
+        let programs = Programs { group: (tier != Tier::Off).then(group).flatten(), ..programs };
         Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
     }
 

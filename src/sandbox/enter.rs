@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::setsid;
 use serde::{Deserialize, Serialize};
 
+use super::control_group::enter_group;
 use super::landlock::limited;
 use super::limits::LandlockRules;
 use super::namespaces::{
@@ -28,6 +29,8 @@ use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 pub(super) struct Plan {
     /// What is mounted before.
     pub(super) overlays: Vec<Overlay>,
+    /// The control group that this process enters before.
+    pub(super) group: Option<PathBuf>,
     /// A process whose namespaces are entered before: it mounted what this sandbox shows.
     pub(super) beside: Option<i32>,
     /// What this process puts on itself before.
@@ -47,7 +50,8 @@ impl Plan {
             Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
         };
         let overlays = walls.home().into_iter().cloned().collect();
-        Self { overlays, beside: None, limits, bubblewrap }
+        let group = programs.group.as_ref().map(|group| group.folder().to_owned());
+        Self { overlays, group, beside: None, limits, bubblewrap }
     }
 
     /// What [`enter`] takes.
@@ -82,6 +86,8 @@ pub fn enter(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io
 
 fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::Result<Command> {
     let plan: Plan = serde_json::from_str(plan)?;
+    // First: a process that it starts is in the group from its beginning.
+    plan.group.as_deref().map_or(Ok(()), enter_group)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
     }
