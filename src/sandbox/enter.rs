@@ -23,6 +23,7 @@ use super::namespaces::{
 };
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
+use super::server::LONGEST_ARGUMENT;
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,9 +55,17 @@ impl Plan {
         Self { overlays, group, beside: None, limits, bubblewrap }
     }
 
-    /// What [`enter`] takes.
+    /// What [`enter`] takes. A list that is too long is refused as a whole, never cut.
     pub(super) fn json(&self) -> io::Result<String> {
-        Ok(serde_json::to_string(self)?)
+        let text = serde_json::to_string(self)?;
+        if text.len() < LONGEST_ARGUMENT {
+            return Ok(text);
+        }
+        let bytes = text.len();
+        Err(io::Error::other(format!(
+            "the list of what a sandbox shows is too long ({bytes} of {LONGEST_ARGUMENT} bytes): \
+             keep files with secrets in fewer folders, or name them under `readable` in TASK.md"
+        )))
     }
 }
 
@@ -170,4 +179,28 @@ pub fn become_command([ours, input, output]: [RawFd; 3], command: &[OsString]) -
         }
     }
     with(program, rest.iter().cloned()).stdin(input).stdout(output).exec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::network::Network;
+    use crate::sandbox::profile::{Bind, Profile};
+
+    #[test]
+    fn a_list_that_is_too_long_is_refused() {
+        let refused = |mounts: usize| {
+            let mounts = (0..mounts).map(|n| Bind::read_only(format!("/repo/{n}/.env"))).collect();
+            let (network, ports, watched) = (Network::Own, Vec::new(), Vec::new());
+            let walls = Walls::Namespaces(Profile { home: None, mounts, network, ports, watched });
+            let programs = Programs { bubblewrap: "bwrap".into(), ours: "us".into(), group: None };
+            around(&programs, &walls, Path::new("/"), ["true".into()]).err()
+        };
+        assert!(refused(401).is_none());
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let error = refused(10_000).expect("refused").to_string();
+        assert!(error.contains("too long") && error.contains("`readable`"), "{error}");
+    }
 }
