@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use ralph_copilot::guard::{Redactor, secret_name};
 use ralph_copilot::sandbox::{
-    Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, full, prepare, probe,
-    tools,
+    Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, full, partial, prepare,
+    probe, tools,
 };
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
@@ -23,7 +24,15 @@ const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn programs() -> Option<Programs> {
-    Some(Programs { bubblewrap: which::which("bwrap").ok()?, ours: RUNNER.into() })
+    let bubblewrap = which::which("bwrap").ok()?;
+    Some(Programs { bubblewrap, ours: RUNNER.into(), group: None })
+}
+
+/// What a run knows of secrets.
+fn with_secrets<T>(use_them: impl FnOnce(&Secrets<'_>) -> T) -> T {
+    let redactor = Redactor::new(["hunter2".to_owned()]);
+    let scrub = |text: &str| redactor.redact_str(text).into_owned();
+    use_them(&Secrets { is_secret: &secret_name, scrub: &scrub })
 }
 
 /// A machine of its own: a HOME, a repository with a task, and a sandbox over both.
@@ -107,9 +116,7 @@ impl Scene {
         };
         let log = at("run/log");
         let own = move || {
-            let secrets =
-                Secrets { is_secret: &|_| false, scrub: &|text| text.replace("hunter2", "***") };
-            prepare(&overlay, &view.tools, &secrets).expect("prepared");
+            with_secrets(|secrets| prepare(&overlay, &view.tools, secrets)).expect("prepared");
             let walls = Walls::Namespaces(full(&view, overlay.clone()));
             Room::start(&programs, &walls, &repo, &log)
         };
@@ -250,7 +257,7 @@ fn nothing_outside_the_workspace_is_changed_and_home_is_thrown_away() {
         assert!(error.contains("Read-only file system"), "{error}");
     }
     let home = scene.at("home").display().to_string();
-    assert_eq!(scene.says("cat ~/.profile"), "export TOKEN=***\nx");
+    assert_eq!(scene.says("cat ~/.profile"), "export TOKEN=[REDACTED]\nx");
     assert_eq!(
         scene.says("ls -A ~ ~/.ssh"),
         format!("{home}:\n.cargo\n.profile\n.ssh\n\n{home}/.ssh:")
@@ -258,6 +265,45 @@ fn nothing_outside_the_workspace_is_changed_and_home_is_thrown_away() {
     assert!(!scene.at("home/.cargo/new").exists() && scene.at("repo/d/new").exists());
     let profile = fs::read_to_string(scene.at("home/.profile")).expect("profile");
     assert_eq!(profile, "export TOKEN=hunter2\n");
+}
+
+/// Files of HOME, with `SECRET` where a secret value stands.
+const HOME_SECRETS: &str = include_str!("corpus/home_secrets.txt");
+
+#[test]
+fn no_secret_of_home_is_shown_however_many_there_are() {
+    let mut files: Vec<(String, String)> = HOME_SECRETS
+        .lines()
+        .map(|line| line.split_once('\t').expect("a path and a text"))
+        .map(|(path, text)| (path.to_owned(), text.replace("\\n", "\n")))
+        .collect();
+    let many =
+        (0..450).map(|n| (format!(".tool-{n}/credentials"), "password = SECRET\n".to_owned()));
+    files.extend(many);
+    let mut readable = Vec::new();
+    let scene = Scene::with(|root, view| {
+        for (number, (path, text)) in files.iter().enumerate() {
+            let path = root.join("home").join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text.replace("SECRET", &value(number))).expect("write");
+        }
+        let limits = with_secrets(|secrets| partial(view, secrets)).expect("listed");
+        readable = limits.readable.expect("limited");
+    });
+    let Some(scene) = scene else { return };
+    let seen = scene.says("grep -ra '' ~/.[a-zA-Z]* || true");
+    let is_shown = |number: usize| seen.contains(&value(number));
+    let shown: Vec<_> = (0..files.len()).filter(|it| is_shown(*it)).map(|it| &files[it]).collect();
+    assert_eq!(shown, Vec::<&(String, String)>::new());
+    let home = scene.at("home");
+    let is_readable = |path: &&String| readable.iter().any(|it| home.join(path).starts_with(it));
+    let shown: Vec<_> = files.iter().map(|(path, _)| path).filter(is_readable).collect();
+    assert_eq!(shown, Vec::<&String>::new(), "in partial");
+}
+
+/// A value that looks like a secret.
+fn value(number: usize) -> String {
+    format!("Zx98Yw76Vu54Ts32Rq10Po{number:04}Nm87")
 }
 
 #[test]
@@ -284,6 +330,53 @@ fn git_is_not_configured_and_the_task_is_not_changed() {
     assert_eq!(text("repo/tasks/job/TASK.md"), "- [ ] one\n");
     assert_eq!(text("repo/tasks/job/progress.md"), "# Progress\n- done\n");
     assert!(!scene.at("repo/.git/hooks/post-commit").exists());
+}
+
+#[test]
+fn what_protected_links_lead_to_is_not_changed() {
+    let scene = Scene::with(|root, view| {
+        let repo = root.join("repo");
+        for (path, text) in [
+            ("docs/agents.md", "be kind\n"),
+            ("docs/other.md", "text\n"),
+            ("ci/hooks/a.json", "{}\n"),
+            ("scripts/check.sh", "true\n"),
+            (".github/file", "x\n"),
+        ] {
+            let path = repo.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("write");
+        }
+        for (target, link) in [
+            ("docs/agents.md", "AGENTS.md"),
+            ("../ci/hooks", ".github/hooks"),
+            ("scripts", "tools"),
+            (".", ".claude"),
+            ("../home/.profile", "outside"),
+        ] {
+            std::os::unix::fs::symlink(target, repo.join(link)).expect("linked");
+        }
+        let links = ["AGENTS.md", ".github/hooks", "tools/check.sh", ".claude", "outside"];
+        view.protected.extend(links.map(|link| repo.join(link)));
+    });
+    let Some(scene) = scene else { return };
+    for command in [
+        "echo x >> AGENTS.md",
+        "echo x >> docs/agents.md",
+        "mv docs elsewhere",
+        "echo x > .github/hooks/b.json",
+        "echo x > ci/hooks/a.json",
+        "echo x >> tools/check.sh",
+        "rm scripts/check.sh",
+        "mv scripts moved",
+    ] {
+        scene.fails(command);
+    }
+    scene.says("echo x >> docs/other.md; echo x > new; echo x > scripts/new");
+    let text = |path: &str| fs::read_to_string(scene.at(path)).expect("read");
+    assert_eq!(text("repo/docs/agents.md"), "be kind\n");
+    assert_eq!(text("repo/ci/hooks/a.json"), "{}\n");
+    assert_eq!(text("repo/scripts/check.sh"), "true\n");
 }
 
 #[test]
@@ -498,6 +591,50 @@ fn a_flood_of_processes_ends_the_call_and_not_the_session() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("too many processes"), "{told}");
     assert_eq!(scene.says("echo still here"), "still here");
+}
+
+#[test]
+fn a_process_enters_its_control_group_before_anything_else_or_does_not_start() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let enter = |group: &Path| {
+        let plan = format!(
+            r#"{{"overlays":[],"group":{:?},"beside":null,"limits":null,"bubblewrap":[]}}"#,
+            group.display().to_string()
+        );
+        let mut program = Command::new(RUNNER);
+        program.args(["sandbox", "enter", &plan, "--", "echo", "started"]).output().expect("ended")
+    };
+    let output = enter(dir.path());
+    assert_eq!(output.stdout, b"started\n", "{output:?}");
+    // The kernel takes this as the process that writes it.
+    assert_eq!(fs::read_to_string(dir.path().join("cgroup.procs")).expect("written"), "0");
+    let output = enter(&dir.path().join("missing"));
+    assert_eq!((output.status.code(), output.stdout), (Some(125), Vec::new()));
+}
+
+/// Passed over where this user may not mount the kernel's own groups.
+#[test]
+fn what_a_process_starts_is_in_its_control_group() {
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let name = format!("ralph-copilot-test-{}", std::process::id());
+    let group = dir.path().join(&name);
+    let plan = format!(
+        r#"{{"overlays":[],"group":{:?},"beside":null,"limits":null,"bubblewrap":[]}}"#,
+        group.display().to_string()
+    );
+    let script = "mount -t cgroup2 none \"$1\" && mkdir \"$2\" || exit 77
+        \"$3\" sandbox enter \"$4\" -- sh -c 'sleep 0 & cat /proc/self/cgroup; wait'
+        rmdir \"$2\"";
+    let mut program = Command::new("unshare");
+    program.args(["--mount", "sh", "-c", script, "sh"]).arg(dir.path()).arg(&group);
+    let output = program.args([RUNNER, &plan]).output();
+    let Ok(output) = output.map(|it| (it.status.code(), it.stdout)) else { return };
+    let (code, said) = (output.0, String::from_utf8_lossy(&output.1).into_owned());
+    if code == Some(0) {
+        assert!(said.lines().any(|line| line == format!("0::/{name}")), "{said}");
+    } else {
+        assert!(said.is_empty(), "{code:?}: {said}");
+    }
 }
 
 #[test]

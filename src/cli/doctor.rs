@@ -28,7 +28,8 @@ use crate::agent::{
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
-use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox};
+use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox, Tier};
+use crate::sandbox::ControlGroup;
 use crate::verify::Repo as _;
 
 /// Runs all checks. The exit code is that of the first failure.
@@ -227,13 +228,25 @@ fn unusable(command: &AgentCommand, failure: &Failure) -> DoctorFinding {
 /// Which sandbox this machine can make, tried.
 fn sandbox(asked: Sandbox, root: &Path) -> DoctorFinding {
     match tier::choose(asked, root) {
-        Ok(chosen) => match &chosen.missing {
-            Some(missing) => {
-                DoctorFinding::note("sandbox", chosen.headline(), &missing.to_string())
+        Ok(chosen) => {
+            let detail = format!("{}{}", chosen.headline(), memory(chosen.tier));
+            match &chosen.missing {
+                Some(missing) => DoctorFinding::note("sandbox", detail, &missing.to_string()),
+                None => DoctorFinding::good("sandbox", detail),
             }
-            None => DoctorFinding::good("sandbox", chosen.headline()),
-        },
+        }
         Err(failure) => DoctorFinding::bad("sandbox", &failure),
+    }
+}
+
+/// Whether the memory of a sandbox is limited.
+fn memory(tier: Tier) -> String {
+    match (tier, ControlGroup::memory()) {
+        (Tier::Off, _) => String::new(),
+        (Tier::Full | Tier::Partial, None) => "; no memory limit".to_owned(),
+        (Tier::Full | Tier::Partial, Some(bytes)) => {
+            format!("; at most {} MB of memory", bytes / 1_000_000)
+        }
     }
 }
 

@@ -59,6 +59,7 @@ mod tick;
 mod tier;
 mod usage;
 mod verify_branch;
+mod view;
 mod walls;
 
 use std::path::Path;

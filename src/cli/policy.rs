@@ -17,7 +17,9 @@ use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
 use super::{openings, tier};
 use crate::config::{LayerSettings, Settings, resolve};
-use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
+use crate::guard::{
+    Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, agent_setting, explain,
+};
 use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest};
 use crate::verify::{Protection, Repo as _, globs};
 
@@ -113,12 +115,13 @@ impl Asks {
         let mut policy = rules(policy, &settings)?;
         let root = policy.workspace.clone();
         let repo = &at.place.repo;
-        let mut protection = Protection::of(&task)?;
+        let mut protection = Protection::of(&task)?.with_names(agent_setting);
         if let Ok(checkpoint) = repo.checkpoint() {
             let table = harness_table(&settings)?;
             let start = repo.files(&checkpoint.head, &[])?;
             let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
             let may_change = globs(task.settings.may_change.iter().chain(own))?;
+            protection = protection.with_links(&start).with_files(&start);
             protection = protection.with_judges(&task, &start, &table).without(&may_change);
         }
         policy.protect_paths = protection.named().map(|path| root.join(path)).collect();

@@ -1,10 +1,8 @@
-//! What walls the agent and its commands in: gathered from the machine, the repository and the
-//! guard's policy.
+//! What walls the agent, its commands, and checks in: the sandboxes of a run, started from what
+//! `view` gathers and the guard's policy.
 //!
-//! Invariant: what is gathered is decided in `sandbox`; here it is only collected. An agent
-//! starts behind its walls or not at all.
+//! Invariant: an agent starts behind its walls or not at all.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,22 +12,22 @@ use std::time::{Duration, Instant};
 
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
-use super::launch::copilot_home;
 use super::secret_files::SecretFiles;
-use super::{agent_folders, audit, environment, openings, paths, sandbox};
+use super::view::{
+    Ground, agent_settings, credentials, git_folders, open_folder, protected_of, tokens,
+    tokens_hidden, view,
+};
+use super::{agent_folders, audit, environment, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
-use crate::gateway::{make_token_folder, token_folder};
-use crate::guard::{Policy, Redactor, agent_setting, secret_name};
+use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    AgentFolders, Bind, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms,
-    SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches, outer,
-    partial, prepare, separate, socket, sockets_of, tools, whole,
+    AgentFolders, Bind, Calls, ControlGroup, LandlockRules, Network, Overlay, Programs, Room,
+    Rooms, SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches,
+    outer, partial, prepare, separate, socket, whole,
 };
-use crate::verify::{
-    CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, Repo as _, RoomPlace, TASK,
-};
+use crate::verify::{CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, RoomPlace, TASK};
 
 /// What stays the same over a run.
 pub(super) struct RunWalls {
@@ -107,7 +105,7 @@ impl RunWalls {
         let root = place.root();
         let own = root.join(".ralph");
         let ground = Ground {
-            protected: agent_settings(root).chain([own]).collect(),
+            protected: agent_settings(&place.repo).into_iter().chain([own]).collect(),
             writable: Vec::new(),
             editable: [root.to_owned(), root.to_owned(), root.to_owned()],
         };
@@ -136,6 +134,8 @@ impl RunWalls {
             tokens_hidden();
         }
         let number = AtomicU32::new(0);
+        let group = || ControlGroup::make().map(Arc::new);
+        let programs = Programs { group: (tier != Tier::Off).then(group).flatten(), ..programs };
         Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
     }
 
@@ -422,120 +422,7 @@ impl RunWalls {
     }
 }
 
-/// Files in HOME with which package managers log in.
-fn credentials(home: &Path) -> impl Iterator<Item = Bind> {
-    const FILES: [&str; 15] = [
-        ".npmrc",
-        ".yarnrc.yml",
-        ".netrc",
-        ".git-credentials",
-        ".config/git/credentials",
-        ".config/pip/pip.conf",
-        ".pip/pip.conf",
-        ".pypirc",
-        ".cargo/credentials.toml",
-        ".m2/settings.xml",
-        ".m2/settings-security.xml",
-        ".gradle/gradle.properties",
-        ".bundle/config",
-        ".gem/credentials",
-        ".composer/auth.json",
-    ];
-    let files = FILES.map(|name| home.join(name)).into_iter().filter(|path| path.is_file());
-    files.map(|path| Bind::ReadOnly { from: path.clone(), at: path })
-}
-
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> SandboxError {
     let path = path.to_owned();
     move |source| SandboxError::Prepare { path, source }
-}
-
-/// What differs between a run and a session without a task.
-struct Ground {
-    /// What nothing in a sandbox may change.
-    protected: Vec<PathBuf>,
-    /// What may be written inside of it.
-    writable: Vec<PathBuf>,
-    /// What the agent's own process may change of it.
-    editable: [PathBuf; 3],
-}
-
-fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathBuf> {
-    let root = at.place.root();
-    let settings = preflight.hooks_and_settings().map(|path| root.join(path));
-    let submodules = preflight.submodules.iter().map(|path| root.join(path).join(".git"));
-    let settings = settings.chain(agent_settings(root)).chain(submodules);
-    let own = [root.join(".ralph")]
-        .into_iter()
-        .chain(at.layout.state_files().into_iter().map(|path| root.join(path)));
-    settings.chain(own).chain([at.folder.dir.clone()]).collect()
-}
-
-/// What every session shows of the machine and the repository.
-fn view(place: &RepoContext, scratch: &Path) -> View {
-    let (root, repo) = (place.root(), &place.repo);
-    let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
-    let home = etcetera::home_dir().unwrap_or_default();
-    let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
-    View {
-        tree: root.to_owned(),
-        seen_at: root.to_owned(),
-        git: git.into_iter().collect(),
-        tools: tools(&home, &os),
-        scratch: scratch.to_owned(),
-        tmp: scratch.join("tmp"),
-        var_tmp: scratch.join("var-tmp"),
-        empty: scratch.join("empty"),
-        runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
-        unreached: sockets_of(&text),
-        hidden: paths::rooms().into_iter().chain(tokens()).collect(),
-        home,
-        ..View::default()
-    }
-}
-
-/// Where a gateway leaves its token, this run's or another one's.
-fn tokens() -> Option<PathBuf> {
-    let home = copilot_home()?;
-    Some(token_folder(&fs::canonicalize(&home).unwrap_or(home)))
-}
-
-/// Makes the folder of a gateway's token where there is a Copilot home. What is not there cannot be
-/// hidden, and the gateway of another repository's run may make it while an agent works here.
-fn tokens_hidden() {
-    if let Some(home) = copilot_home().filter(|home| home.is_dir()) {
-        // Where it cannot be made, no gateway makes it, either.
-        make_token_folder(&home).unwrap_or_default();
-    }
-}
-
-/// Agent settings that are there, in the root and in the folders where programs look for them.
-fn agent_settings(root: &Path) -> impl Iterator<Item = PathBuf> {
-    let folders = ["", ".github", ".vscode"].map(|folder| fs::read_dir(root.join(folder)));
-    let entries = folders.into_iter().filter_map(Result::ok).flatten().filter_map(Result::ok);
-    let paths = entries.map(|entry| entry.path());
-    paths.filter(move |path| path.strip_prefix(root).is_ok_and(agent_setting))
-}
-
-/// Makes the folders of a git folder that hold settings and are missing: what is not there cannot
-/// be mounted, and a command could make it.
-fn git_folders(git: &Path) -> std::io::Result<()> {
-    ["hooks", "info", "objects/info"].iter().try_for_each(|name| fs::create_dir_all(git.join(name)))
-}
-
-/// Where progress.md is not there yet, commands must be able to make it: the task's folder is
-/// then not protected as a whole, but all that lies in it is. So is a task in the root.
-fn open_folder(view: &mut View) {
-    for file in &view.writable {
-        let Some(folder) = file.parent().filter(|folder| !file.exists() || **folder == view.tree)
-        else {
-            continue;
-        };
-        view.protected.retain(|path| path != folder && path != file);
-        if folder != view.tree {
-            let inside = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-            view.protected.extend(inside.map(|entry| entry.path()));
-        }
-    }
 }

@@ -11,6 +11,7 @@ use globset::GlobSet;
 use super::EngineError;
 use super::run::Run;
 use super::state_files::one_line;
+use crate::guard::agent_setting;
 use crate::model::{CriterionKey, Oid, PathChange, Task, forget_tests};
 use crate::verify::{
     CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs, harness_changes,
@@ -154,11 +155,13 @@ impl Run {
     /// What a task protects in this run.
     pub(super) fn protection(&self, task: &Task) -> Result<Protection, EngineError> {
         let repo = self.parts.repo.as_ref();
-        let protection = Protection::of(task)?.with(super::recipe::protected(task, repo.root()));
+        let protection = Protection::of(task)?.with_names(agent_setting);
+        let protection = protection.with(super::recipe::protected(task, repo.root()));
         let Some(harness) = self.harness() else { return Ok(protection) };
         let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
         let may_change = globs(task.settings.may_change.iter().chain(own))?;
         let start = repo.files(harness, &[])?;
+        let protection = protection.with_links(&start).with_files(&start);
         Ok(protection.with_judges(task, &start, &self.parts.table).without(&may_change))
     }
 }

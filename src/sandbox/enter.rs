@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::setsid;
 use serde::{Deserialize, Serialize};
 
+use super::control_group::enter_group;
 use super::landlock::limited;
 use super::limits::LandlockRules;
 use super::namespaces::{
@@ -22,12 +23,15 @@ use super::namespaces::{
 };
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
+use super::server::LONGEST_ARGUMENT;
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// What is mounted before.
     pub(super) overlays: Vec<Overlay>,
+    /// The control group that this process enters before.
+    pub(super) group: Option<PathBuf>,
     /// A process whose namespaces are entered before: it mounted what this sandbox shows.
     pub(super) beside: Option<i32>,
     /// What this process puts on itself before.
@@ -47,12 +51,21 @@ impl Plan {
             Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
         };
         let overlays = walls.home().into_iter().cloned().collect();
-        Self { overlays, beside: None, limits, bubblewrap }
+        let group = programs.group.as_ref().map(|group| group.folder().to_owned());
+        Self { overlays, group, beside: None, limits, bubblewrap }
     }
 
-    /// What [`enter`] takes.
+    /// What [`enter`] takes. A list that is too long is refused as a whole, never cut.
     pub(super) fn json(&self) -> io::Result<String> {
-        Ok(serde_json::to_string(self)?)
+        let text = serde_json::to_string(self)?;
+        if text.len() < LONGEST_ARGUMENT {
+            return Ok(text);
+        }
+        let bytes = text.len();
+        Err(io::Error::other(format!(
+            "the list of what a sandbox shows is too long ({bytes} of {LONGEST_ARGUMENT} bytes): \
+             keep files with secrets in fewer folders, or name them under `readable` in TASK.md"
+        )))
     }
 }
 
@@ -82,6 +95,8 @@ pub fn enter(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io
 
 fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::Result<Command> {
     let plan: Plan = serde_json::from_str(plan)?;
+    // First: a process that it starts is in the group from its beginning.
+    plan.group.as_deref().map_or(Ok(()), enter_group)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
     }
@@ -164,4 +179,28 @@ pub fn become_command([ours, input, output]: [RawFd; 3], command: &[OsString]) -
         }
     }
     with(program, rest.iter().cloned()).stdin(input).stdout(output).exec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::network::Network;
+    use crate::sandbox::profile::{Bind, Profile};
+
+    #[test]
+    fn a_list_that_is_too_long_is_refused() {
+        let refused = |mounts: usize| {
+            let mounts = (0..mounts).map(|n| Bind::read_only(format!("/repo/{n}/.env"))).collect();
+            let (network, ports, watched) = (Network::Own, Vec::new(), Vec::new());
+            let walls = Walls::Namespaces(Profile { home: None, mounts, network, ports, watched });
+            let programs = Programs { bubblewrap: "bwrap".into(), ours: "us".into(), group: None };
+            around(&programs, &walls, Path::new("/"), ["true".into()]).err()
+        };
+        assert!(refused(401).is_none());
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let error = refused(10_000).expect("refused").to_string();
+        assert!(error.contains("too long") && error.contains("`readable`"), "{error}");
+    }
 }

@@ -180,10 +180,32 @@ fn submodules(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The protected paths by their real names. A link cannot be mounted; what it leads to can.
+fn really(view: &View) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = view.protected.iter().cloned().collect();
+    if view.tree.canonicalize().is_ok_and(|real| real != view.tree) {
+        return found;
+    }
+    for path in &view.protected {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let in_place = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+        if in_place.as_ref().is_some_and(|real| real != path) {
+            // It lies behind a link.
+            found.remove(path);
+        }
+        // A link may lead to the whole tree, or to a folder around it.
+        let target = path.canonicalize().ok().filter(|target| *target != view.tree);
+        let real = in_place.into_iter().chain(target);
+        found.extend(real.filter(|path| path.starts_with(&view.tree)));
+    }
+    found
+}
+
 /// What of the tree is not what it is. The folders above a protected path are mounted over
 /// themselves: a folder that is a mount cannot be renamed, and another put in its place.
 fn inside(view: &View, mounts: &mut Mounts) {
-    let protected: BTreeSet<&Path> = view.protected.iter().map(PathBuf::as_path).collect();
+    let protected = really(view);
+    let protected: BTreeSet<&Path> = protected.iter().map(PathBuf::as_path).collect();
     // A folder covers what lies in it.
     let is_covered = |path: &&Path| path.ancestors().skip(1).any(|above| protected.contains(above));
     let outermost: Vec<&Path> =

@@ -13,7 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::XattrFlags;
 
-use super::home_tables::{AGENTS, CONFIG, DEEPER, EMPTIED, LOGINS, SHARE, TOOLS, VARIABLES, XDG};
+use super::home_tables::{
+    AGENTS, CONFIG, DEEPER, EMPTIED, LOGINS, SECRET_WORDS, SHARE, TOOLS, VARIABLES, XDG,
+};
 use super::namespaces::whiteout;
 use super::profile::Overlay;
 
@@ -130,6 +132,9 @@ fn top_level(path: &Path) -> Shown {
         _ if AGENTS.contains(&text) => Shown::No,
         _ if text.ends_with("_history") || text.ends_with("_hist") => Shown::Empty,
         _ => match text.split_once('/') {
+            None if text.starts_with('.') && SECRET_WORDS.iter().any(|it| text.contains(it)) => {
+                Shown::Empty
+            }
             None if text.starts_with('.') || TOOLS.contains(&text) => Shown::Yes,
             None => Shown::No,
             Some((".config", name)) => listed(&CONFIG, name),
@@ -143,8 +148,13 @@ fn top_level(path: &Path) -> Shown {
     }
 }
 
-fn listed(names: &[&str], name: &str) -> Shown {
-    if names.contains(&name) { Shown::Yes } else { Shown::No }
+/// `path` lies in the folder whose list this is, or further down.
+fn listed(names: &[&str], path: &str) -> Shown {
+    if path.split('/').next().is_some_and(|name| names.contains(&name)) {
+        Shown::Yes
+    } else {
+        Shown::No
+    }
 }
 
 /// What an entry of HOME is replaced by.
@@ -254,7 +264,13 @@ impl HomeView<'_> {
 
 /// Files of build tools in which people write passwords.
 fn is_settings(path: &Path) -> bool {
-    const NAMES: [&str; 25] = [
+    const NAMES: [&str; 30] = [
+        "rc",
+        "npmrc",
+        "auth.ini",
+        "env",
+        "condarc",
+        "profiles.yml",
         "settings.xml",
         "settings-security.xml",
         "gradle.properties",
@@ -277,7 +293,6 @@ fn is_settings(path: &Path) -> bool {
         "token",
         "access-token",
         "default.toml",
-        "fish_variables",
         "direnvrc",
         "init.gradle",
     ];

@@ -46,7 +46,8 @@ pub(super) const REFUSED: &str = "refused";
 
 /// The longest single argument that Linux passes to a program, in bytes: 32 pages. Elsewhere only
 /// all of them together have a limit, and a file descriptor has no path for another process.
-const LONGEST_ARGUMENT: usize = if cfg!(target_os = "linux") { 128 << 10 } else { usize::MAX };
+pub(super) const LONGEST_ARGUMENT: usize =
+    if cfg!(target_os = "linux") { 128 << 10 } else { usize::MAX };
 
 /// The shell of the Copilot CLI's own calls.
 const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];

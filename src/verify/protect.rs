@@ -9,8 +9,13 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
-use super::harness::{SourceTree, Table, judges};
+use super::harness::{EntryKind, SourceTree, Table, judges, link_target};
 use crate::model::Task;
+
+/// Most files that the task's globs name one by one: each is a mount in the sandbox.
+const MOST: usize = 40;
+/// Most links that are followed one after the other.
+const HOPS: usize = 8;
 
 /// The task's globs, what the runner itself runs, and the files whose exit status decides a check.
 #[derive(Clone, Debug)]
@@ -18,6 +23,8 @@ pub struct Protection {
     globs: GlobSet,
     files: BTreeSet<PathBuf>,
     judges: BTreeSet<PathBuf>,
+    /// Does a name mean that only the human changes the file?
+    is_fixed: fn(&Path) -> bool,
 }
 
 impl Protection {
@@ -40,7 +47,7 @@ impl Protection {
             glob: task.settings.protect.join(", "),
             source,
         })?;
-        Ok(Self { globs, files: BTreeSet::new(), judges: BTreeSet::new() })
+        Ok(Self { globs, files: BTreeSet::new(), judges: BTreeSet::new(), is_fixed: |_| false })
     }
 
     /// The same with more files and folders, relative to the root: what the runner itself
@@ -48,6 +55,67 @@ impl Protection {
     #[must_use]
     pub fn with(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.files.extend(paths);
+        self
+    }
+
+    /// The same with every path whose name this function knows, such as agent settings.
+    #[must_use]
+    pub fn with_names(mut self, is_fixed: fn(&Path) -> bool) -> Self {
+        self.is_fixed = is_fixed;
+        self
+    }
+
+    /// The same with what protected paths lead to by links of the start, since git names a changed
+    /// file by its real path.
+    #[must_use]
+    pub fn with_links(mut self, start: &dyn SourceTree) -> Self {
+        for _ in 0..HOPS {
+            let before = self.files.len();
+            let behind = self.behind_links(start);
+            self.files.extend(behind);
+            if self.files.len() == before {
+                break;
+            }
+        }
+        self
+    }
+
+    /// What a protected link of the start leads to, and files that a protected path names through
+    /// a link.
+    fn behind_links(&self, start: &dyn SourceTree) -> BTreeSet<PathBuf> {
+        let paths = start.paths();
+        let links = paths.iter().filter(|(_, entry)| entry.kind == EntryKind::Link);
+        let mut found = BTreeSet::new();
+        for (link, _) in links {
+            let Some(target) = link_target(start, link) else { continue };
+            if link.starts_with(&target) {
+                // A folder around the link, perhaps the whole tree.
+                continue;
+            }
+            if self.covers(link) {
+                found.insert(target);
+                continue;
+            }
+            let below = paths.range(target.clone()..).map(|(path, _)| path);
+            for path in below.take_while(|path| path.starts_with(&target)) {
+                let named = path.strip_prefix(&target).map(|rest| link.join(rest));
+                if named.is_ok_and(|named| self.covers(&named)) {
+                    found.insert(path.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// The same with the files of the start that the task's globs match, unless they are many, so
+    /// that a sandbox can show them read-only.
+    #[must_use]
+    pub fn with_files(mut self, start: &dyn SourceTree) -> Self {
+        let matched = start.paths().keys().filter(|path| self.globs.is_match(path));
+        let matched: Vec<PathBuf> = matched.take(MOST + 1).cloned().collect();
+        if matched.len() <= MOST {
+            self.files.extend(matched);
+        }
         self
     }
 
@@ -72,7 +140,9 @@ impl Protection {
 
     /// Whether a path, relative to the root, must not change.
     pub fn covers(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| self.files.contains(above)) || self.globs.is_match(path)
+        path.ancestors().any(|above| self.files.contains(above))
+            || self.globs.is_match(path)
+            || (self.is_fixed)(path)
     }
 
     /// The judges, and the paths of [`Self::with`].
@@ -83,8 +153,11 @@ impl Protection {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::TaskSettings;
+    use crate::verify::harness::FileEntry;
 
     fn protection(protect: &[&str]) -> Result<Protection, VerifyError> {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();
@@ -113,6 +186,78 @@ mod tests {
             assert!(more.covers(Path::new(path)), "{path}");
         }
         assert!(!more.covers(Path::new("recipes2/a.yaml")));
+        assert!(
+            more.with_names(|path| path.ends_with("AGENTS.md")).covers(Path::new("a/AGENTS.md"))
+        );
+    }
+
+    /// A tree with these links; every other path is a file.
+    struct Tree(BTreeMap<PathBuf, FileEntry>, BTreeMap<PathBuf, &'static str>);
+
+    impl Tree {
+        fn of(paths: &[(&str, Option<&'static str>)]) -> Self {
+            let regular = EntryKind::Regular { executable: false };
+            let kind = |link: bool| if link { EntryKind::Link } else { regular };
+            let entry = |link: bool| FileEntry { kind: kind(link), id: [0; 20] };
+            let entries = paths.iter().map(|(path, link)| (path.into(), entry(link.is_some())));
+            let links = paths.iter().filter_map(|(path, link)| Some((path.into(), (*link)?)));
+            Self(entries.collect(), links.collect())
+        }
+    }
+
+    impl SourceTree for Tree {
+        fn paths(&self) -> &BTreeMap<PathBuf, FileEntry> {
+            &self.0
+        }
+
+        fn read(&self, path: &Path) -> Option<Vec<u8>> {
+            self.1.get(path).map(|target| target.as_bytes().to_vec())
+        }
+    }
+
+    #[test]
+    fn what_a_protected_link_leads_to_is_covered() {
+        let tree = Tree::of(&[
+            ("ci/run", Some("../scripts/run.sh")),
+            ("scripts/run.sh", Some("real.sh")),
+            ("scripts/real.sh", None),
+            ("scripts/other.sh", None),
+            ("tests/data", Some("../fixtures")),
+            ("tests/all", Some("..")),
+            ("fixtures/a.json", Some("../shared/a.json")),
+            ("shared/a.json", None),
+            ("shared/b.json", None),
+            ("old", Some("new/deep")),
+            ("new/deep/check.py", None),
+            ("new/deep/code.py", None),
+            ("ci/outside", Some("/etc/passwd")),
+            ("ci/loop", Some("loop")),
+        ]);
+        let it = protection(&["ci/run", "tests", "old/check.*", "ci/outside", "ci/loop"]);
+        let it = it.expect("good globs").with_links(&tree);
+        for path in [
+            "scripts/real.sh",
+            "fixtures/a.json",
+            "fixtures/new.json",
+            "shared/a.json",
+            "new/deep/check.py",
+        ] {
+            assert!(it.covers(Path::new(path)), "{path}");
+        }
+        for path in ["scripts/other.sh", "shared/b.json", "new/deep/code.py", "src/main.rs"] {
+            assert!(!it.covers(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn few_files_are_named_and_many_are_not() {
+        let named = |number: usize| {
+            let paths: Vec<String> = (0..number).map(|n| format!("tests/{n}.rs")).collect();
+            let files: Vec<_> = paths.iter().map(|path| (path.as_str(), None)).collect();
+            let it = protection(&["tests/**"]).expect("good globs").with_files(&Tree::of(&files));
+            it.named().count()
+        };
+        assert_eq!((named(MOST), named(MOST + 1)), (MOST + 1, 1), "one is named anyway");
     }
 
     #[test]

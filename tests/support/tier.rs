@@ -7,6 +7,7 @@ pub(crate) fn programs() -> Option<Programs> {
     Some(Programs {
         bubblewrap: which::which("bwrap").ok()?,
         ours: env!("CARGO_BIN_EXE_ralph-copilot").into(),
+        group: None,
     })
 }
 

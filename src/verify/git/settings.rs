@@ -2,6 +2,7 @@
 //!
 //! Invariant: the list in this file is complete. The judge decides about changes.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
@@ -43,9 +44,17 @@ const GIT_FILES: [&str; 6] = [
 impl GitRepo {
     pub(super) fn settings_in(&self, repo: &Repository) -> Result<Fingerprints, VerifyError> {
         let mut all = Fingerprints::default();
-        for start in SETTINGS {
-            for path in files_below(&self.root, Path::new(start))? {
+        let mut waiting: Vec<PathBuf> = SETTINGS.iter().map(PathBuf::from).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(start) = waiting.pop() {
+            if !seen.insert(start.clone()) {
+                continue;
+            }
+            for path in files_below(&self.root, &start)? {
                 let print = Fingerprint::of(&self.root.join(&path))?;
+                if matches!(print, Fingerprint::Link(_)) {
+                    waiting.extend(self.target(&path));
+                }
                 all.insert(path, print);
             }
         }
@@ -84,6 +93,14 @@ impl GitRepo {
         }
         self.nested(repo, &mut all)?;
         Ok(all)
+    }
+
+    /// What a link of the working tree leads to, if that is in it and does not hold the link.
+    fn target(&self, link: &Path) -> Option<PathBuf> {
+        let root = fs::canonicalize(&self.root).ok()?;
+        let target = fs::canonicalize(root.join(link)).ok()?;
+        let target = target.strip_prefix(root).ok()?;
+        (!link.starts_with(target)).then(|| target.to_owned())
     }
 
     /// Repositories that git enters from this one: `git status` runs what their configuration

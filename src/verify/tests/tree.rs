@@ -1,6 +1,7 @@
 //! Status, history and commits of single paths.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::test_repo::{TestRepo, layout};
@@ -254,6 +255,34 @@ fn a_link_in_a_files_place_is_committed_as_a_link() {
     let shown = scene.git(&["ls-tree", "HEAD", "tasks/demo/progress.md"]);
     assert!(shown.starts_with("120000"), "{shown}");
     assert_eq!(scene.git(&["show", "HEAD:tasks/demo/progress.md"]), "/etc/hosts");
+}
+
+#[test]
+fn settings_behind_links_are_seen() {
+    let scene = TestRepo::new();
+    scene.write("ci/hooks/a.json", "{}");
+    scene.write("ci/hooks/deep/b.json", "{}");
+    scene.write("ci/mcp.json", "{}");
+    scene.write(".github/file", "x");
+    // The last two: neither the whole tree nor folders that lead to each other are a problem.
+    for (target, link) in [
+        ("../ci/hooks", ".github/hooks"),
+        ("ci/mcp.json", ".mcp.json"),
+        (".", ".claude"),
+        ("../../../.github/hooks", "ci/hooks/deep/again"),
+    ] {
+        symlink(target, scene.root.join(link)).expect("linked");
+    }
+    let repo = scene.repo();
+    let before = repo.settings().expect("settings");
+    scene.write("src/code.rs", "x");
+    assert!(before.differences(&repo.settings().expect("settings")).is_empty());
+    scene.write("ci/hooks/a.json", "changed");
+    scene.write("ci/hooks/deep/new.json", "{}");
+    scene.write("ci/mcp.json", "changed");
+    let changes = before.differences(&repo.settings().expect("settings"));
+    let changed: Vec<_> = changes.iter().map(|it| it.path.to_str().expect("text")).collect();
+    assert_eq!(changed, ["ci/hooks/a.json", "ci/hooks/deep/new.json", "ci/mcp.json"]);
 }
 
 #[test]

@@ -1,0 +1,207 @@
+//! What a run's sandboxes show of the machine and the repository, and what of it they protect.
+//!
+//! Invariant: only gathered here; what becomes of it is decided in `sandbox`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::context::{RepoContext, TaskContext};
+use super::launch::copilot_home;
+use super::paths;
+use crate::gateway::{make_token_folder, token_folder};
+use crate::guard::agent_setting;
+use crate::sandbox::{Bind, View, sockets_of, tools};
+use crate::verify::{GitRepo, Preflight, Repo as _, SourceTree as _};
+
+/// Most agent settings outside of the root's folders: each is a mount, as are the folders above it.
+const MOST_NESTED: usize = 20;
+
+/// What differs between a run and a session without a task.
+pub(super) struct Ground {
+    /// What nothing in a sandbox may change.
+    pub(super) protected: Vec<PathBuf>,
+    /// What may be written inside of it.
+    pub(super) writable: Vec<PathBuf>,
+    /// What the agent's own process may change of it.
+    pub(super) editable: [PathBuf; 3],
+}
+
+pub(super) fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathBuf> {
+    let root = at.place.root();
+    let settings = preflight.hooks_and_settings().map(|path| root.join(path));
+    let submodules = preflight.submodules.iter().map(|path| root.join(path).join(".git"));
+    let settings = settings.chain(agent_settings(&at.place.repo)).chain(submodules);
+    let own = [root.join(".ralph")]
+        .into_iter()
+        .chain(at.layout.state_files().into_iter().map(|path| root.join(path)));
+    settings.chain(own).chain([at.folder.dir.clone()]).collect()
+}
+
+/// What every session shows of the machine and the repository.
+pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
+    let (root, repo) = (place.root(), &place.repo);
+    let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
+    let home = etcetera::home_dir().unwrap_or_default();
+    let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
+    View {
+        tree: root.to_owned(),
+        seen_at: root.to_owned(),
+        git: git.into_iter().collect(),
+        tools: tools(&home, &os),
+        scratch: scratch.to_owned(),
+        tmp: scratch.join("tmp"),
+        var_tmp: scratch.join("var-tmp"),
+        empty: scratch.join("empty"),
+        runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
+        unreached: sockets_of(&text),
+        hidden: paths::rooms().into_iter().chain(tokens()).collect(),
+        home,
+        ..View::default()
+    }
+}
+
+/// Where a gateway leaves its token, this run's or another one's.
+pub(super) fn tokens() -> Option<PathBuf> {
+    let home = copilot_home()?;
+    Some(token_folder(&fs::canonicalize(&home).unwrap_or(home)))
+}
+
+/// Makes the folder of a gateway's token where there is a Copilot home. What is not there cannot be
+/// hidden, and the gateway of another repository's run may make it while an agent works here.
+pub(super) fn tokens_hidden() {
+    if let Some(home) = copilot_home().filter(|home| home.is_dir()) {
+        // Where it cannot be made, no gateway makes it, either.
+        make_token_folder(&home).unwrap_or_default();
+    }
+}
+
+/// Agent settings that are there: in the root, in the folders where programs look for them, and
+/// tracked ones anywhere.
+pub(super) fn agent_settings(repo: &GitRepo) -> BTreeSet<PathBuf> {
+    let root = repo.root();
+    let folders = ["", ".github", ".vscode"].map(|folder| fs::read_dir(root.join(folder)));
+    let entries = folders.into_iter().filter_map(Result::ok).flatten().filter_map(Result::ok);
+    let paths = entries.map(|entry| entry.path());
+    let is_setting = |path: &PathBuf| path.strip_prefix(root).is_ok_and(agent_setting);
+    let mut found: BTreeSet<PathBuf> = paths.filter(is_setting).collect();
+    // A repository without a commit tracks nothing.
+    let tree = repo.checkpoint().and_then(|at| repo.files(&at.head, &[])).ok();
+    let tracked =
+        tree.iter().flat_map(|tree| tree.paths().keys()).filter_map(|path| outermost(path));
+    let nested = tracked.map(|path| root.join(path)).filter(|path| !found.contains(path));
+    let nearest: BTreeSet<_> = nested.map(|path| (path.iter().count(), path)).collect();
+    found.extend(nearest.into_iter().take(MOST_NESTED).map(|(_, path)| path));
+    found
+}
+
+/// The setting that a path is or lies in.
+fn outermost(path: &Path) -> Option<&Path> {
+    path.ancestors().filter(|path| agent_setting(path)).last()
+}
+
+/// Makes the folders of a git folder that hold settings and are missing: what is not there cannot
+/// be mounted, and a command could make it.
+pub(super) fn git_folders(git: &Path) -> std::io::Result<()> {
+    ["hooks", "info", "objects/info"].iter().try_for_each(|name| fs::create_dir_all(git.join(name)))
+}
+
+/// Where progress.md is not there yet, commands must be able to make it: the task's folder is
+/// then not protected as a whole, but all that lies in it is. So is a task in the root.
+pub(super) fn open_folder(view: &mut View) {
+    for file in &view.writable {
+        let Some(folder) = file.parent().filter(|folder| !file.exists() || **folder == view.tree)
+        else {
+            continue;
+        };
+        view.protected.retain(|path| path != folder && path != file);
+        if folder != view.tree {
+            let inside = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+            view.protected.extend(inside.map(|entry| entry.path()));
+        }
+    }
+}
+
+/// Files in HOME with which package managers log in.
+pub(super) fn credentials(home: &Path) -> impl Iterator<Item = Bind> {
+    const FILES: [&str; 15] = [
+        ".npmrc",
+        ".yarnrc.yml",
+        ".netrc",
+        ".git-credentials",
+        ".config/git/credentials",
+        ".config/pip/pip.conf",
+        ".pip/pip.conf",
+        ".pypirc",
+        ".cargo/credentials.toml",
+        ".m2/settings.xml",
+        ".m2/settings-security.xml",
+        ".gradle/gradle.properties",
+        ".bundle/config",
+        ".gem/credentials",
+        ".composer/auth.json",
+    ];
+    let files = FILES.map(|name| home.join(name)).into_iter().filter(|path| path.is_file());
+    files.map(|path| Bind::ReadOnly { from: path.clone(), at: path })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn agent_settings_are_found_in_the_root_and_where_git_tracks_them() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let root = dir.path().canonicalize().expect("canonical");
+        let write = |path: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, "text").expect("written");
+        };
+        let git = |args: &[&str]| {
+            let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+            let status = Command::new("git").args(who).args(args).current_dir(&root).status();
+            assert!(status.expect("git").success());
+        };
+        let found = || -> Vec<String> {
+            let found = agent_settings(&GitRepo::discover(&root).expect("a repository"));
+            let relative = found.iter().map(|path| path.strip_prefix(&root).expect("below"));
+            relative.map(|path| path.to_str().expect("text").to_owned()).collect()
+        };
+        git(&["init", "-q"]);
+        write("AGENTS.md");
+        assert_eq!(found(), ["AGENTS.md"], "without a commit");
+        for path in [
+            "app/AGENTS.md",
+            "app/.claude/settings.json",
+            "app/.claude/CLAUDE.md",
+            "app/web/.github/copilot-instructions.md",
+            "app/src/main.rs",
+        ] {
+            write(path);
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "first"]);
+        write(".github/hooks/a.json");
+        write("untracked/AGENTS.md");
+        let expected = [
+            ".github/hooks",
+            "AGENTS.md",
+            "app/.claude",
+            "app/AGENTS.md",
+            "app/web/.github/copilot-instructions.md",
+        ];
+        assert_eq!(found(), expected);
+        for number in 0..MOST_NESTED {
+            write(&format!("packages/{number}/AGENTS.md"));
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "second"]);
+        let found = found();
+        assert_eq!(found.len(), 2 + MOST_NESTED, "{found:?}");
+        assert!(!found.contains(&expected[4].to_owned()), "the deepest one is left out");
+    }
+}
