@@ -329,7 +329,7 @@ impl<'a> Judge<'a> {
             };
             match piece {
                 Piece::Text(part) => {
-                    special |= part.contains(['*', '?', '[', ']', '\\']);
+                    special |= part.contains(['*', '?', '[', ']', '{', '}', '\\']);
                     add(part, open);
                 }
                 Piece::Glob(part) => {
@@ -353,7 +353,7 @@ impl<'a> Judge<'a> {
                             self.soften::<()>(Err(unclear("an unquoted variable")))?;
                             open = Some(false);
                         }
-                        special |= part.contains(['*', '?', '[', ']', '\\']);
+                        special |= part.contains(['*', '?', '[', ']', '{', '}', '\\']);
                         add(&part, open);
                     }
                     Arg::Pattern(part) => {

@@ -60,9 +60,10 @@ impl Parser {
                     if name == 0 || rest.get(name) != Some(&'}') {
                         return Err(unclear("braces"));
                     }
-                    text.push(c);
-                    text.extend(&rest[..=name]);
+                    let revision = format!("{{{}", rest[..=name].iter().collect::<String>());
                     self.at += name + 1;
+                    flush(&mut pieces, &mut text, &mut glob);
+                    pieces.push(Piece::Text(revision));
                 }
                 '{' | '}' => return Err(unclear("braces").instead("quote the word")),
                 '~' if self.at == start + 1 => {
