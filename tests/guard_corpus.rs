@@ -32,6 +32,7 @@ impl Place {
             "sub/deep",
             "tests",
             "scripts",
+            "server",
             "build",
             "target/debug",
             "node_modules/.bin",
@@ -88,6 +89,13 @@ impl Place {
             (".venv/bin/pytest", ""),
             ("tasks/other/TASK.md", ""),
             ("data.csv", "1\n"),
+            ("manage.py", ""),
+            ("src/main.py", ""),
+            ("src/index.ts", ""),
+            ("server/main.go", ""),
+            ("scripts/x.js", ""),
+            ("scripts/x.rb", ""),
+            ("tests/a_test.rb", ""),
             ("build.sh", "make\n"),
         ] {
             fs::write(repo.join(file), text).expect("a file");

@@ -389,7 +389,8 @@ fn tools_are_judged_by_their_arguments() {
         ("grep", json!({"pattern": "x", "glob": ["*.rs", ".e*"]}), "secret.file"),
         ("grep", json!({"pattern": "x", "glob": ".e[[:alpha:]]v"}), "secret.file"),
         ("grep", json!({"pattern": "x", "path": "src/../", "glob": "**/*"}), "secret.file"),
-        ("bash", json!({"command": "go build", "env": {"GOCACHE": "/srv/x"}}), "env.injection"),
+        ("bash", json!({"command": "go build", "env": {"GOCACHE": "/srv/x"}}), "path.outside"),
+        ("bash", json!({"command": "go build", "env": {"GOROOT": "/srv/x"}}), "env.injection"),
         (
             "edit",
             json!({"edits": [{"path": "/etc/x", "old_str": "a", "new_str": "b"}]}),

@@ -1,5 +1,6 @@
 //! The words of `make` and `cmake`.
 
+use super::operands::number;
 use super::options::unknown_option;
 use super::refused::lists;
 use crate::guard::denial::Denial;
@@ -43,7 +44,17 @@ impl Judge<'_> {
         let unknown = |word: &Arg| Err(unknown_option("cmake", word.head()));
         let mut rest = operands.iter();
         while let Some(word) = rest.next() {
+            if word.head().strip_prefix("-j").is_some_and(|_| number(&word.tail(2))) {
+                continue;
+            }
             match word.text().unwrap_or("?") {
+                "-j" | "--parallel" => {
+                    // The number may be missing.
+                    let mut ahead = rest.clone();
+                    if ahead.next().is_some_and(number) {
+                        rest = ahead;
+                    }
+                }
                 "--version"
                 | "--help"
                 | "-LA"
@@ -60,7 +71,7 @@ impl Judge<'_> {
                     let Some(folder) = rest.next() else { return unknown(word) };
                     self.writes_below(place, folder, word.head() != "-S")?;
                 }
-                "-G" | "--config" | "--preset" | "-j" | "--parallel" | "-A" => match rest.next() {
+                "-G" | "--config" | "--preset" | "-A" => match rest.next() {
                     Some(value)
                         if value.text().is_some_and(|text| {
                             text.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c))
@@ -76,8 +87,7 @@ impl Judge<'_> {
                     let plain = |word: &Arg| {
                         word.text().is_some_and(|text| {
                             text.trim_start_matches("-j").bytes().all(|b| b.is_ascii_digit())
-                                || text == "-k"
-                                || text == "-s"
+                                || matches!(text, "-k" | "-s" | "V=1" | "VERBOSE=1")
                         })
                     };
                     return match rest.find(|word| !plain(word)) {
@@ -85,9 +95,6 @@ impl Judge<'_> {
                         None => Ok(()),
                     };
                 }
-                text if text
-                    .strip_prefix("-j")
-                    .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => {}
                 text if text.starts_with("-D") => {
                     let (name, value) = text[2..].split_once('=').unwrap_or((&text[2..], ""));
                     let name = name.split(':').next().unwrap_or_default();

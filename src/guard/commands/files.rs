@@ -95,7 +95,8 @@ impl Judge<'_> {
 
     /// A file that moves may not take the place of another one.
     fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
-        if self.sandboxed || self.cx.kind(source) != FileKind::File || self.is_output(source) {
+        let output = self.cx.resolve(source).is_ok_and(|real| self.is_output(&real.path));
+        if self.sandboxed || self.cx.kind(source) != FileKind::File || output {
             return Ok(());
         }
         let temporary = source
@@ -106,7 +107,9 @@ impl Judge<'_> {
             let ends = [path.clone(), path.join(name)];
             if !temporary
                 && path != source
-                && ends.iter().any(|end| self.cx.kind(end) == FileKind::File)
+                && ends.iter().any(|end| {
+                    self.cx.kind(end) == FileKind::File || self.cx.changed().contains(end)
+                })
             {
                 return Err(Denial::new(
                     "program.delete",
@@ -230,8 +233,13 @@ impl Judge<'_> {
         const QUESTIONS: &str = "-e -f -d -s -r -w -x -L -h";
         const OPERATORS: &str = "! -z -n = == != -eq -ne -gt -lt -ge -le -a -o ] -nt -ot";
         let mut file = false;
-        for arg in args {
+        for (at, arg) in args.iter().enumerate() {
             let text = arg.head();
+            let next = args.get(at + 1).map_or("]", Arg::head);
+            // It may be an option that evaluates the next word.
+            if matches!(arg, Arg::Open { .. }) && text.is_empty() && !lists(OPERATORS, next) {
+                self.soften::<()>(Err(unclear("an unknown word of `test` before another word")))?;
+            }
             if std::mem::take(&mut file) {
                 let judged = self.reads(place, arg, ReadKind::Name);
                 self.soften(judged)?;

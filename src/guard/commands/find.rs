@@ -74,7 +74,10 @@ impl Judge<'_> {
         let mut rest = tests.iter().enumerate();
         while let Some((at, test)) = rest.next() {
             let name = test.text().unwrap_or_default();
-            if VALUED.contains(&name) {
+            if name == "-newer" {
+                let file = rest.next().map_or(Arg::of(""), |(_, file)| file.clone());
+                self.reads(place, &file, ReadKind::Name)?;
+            } else if VALUED.contains(&name) {
                 let Some((_, value)) = rest.next() else {
                     return Err(unknown_option("find", name));
                 };
@@ -165,7 +168,7 @@ impl Judge<'_> {
         let program = command.first().and_then(Arg::text).unwrap_or_default();
         let last = command.last().map(Arg::head);
         let once = command.iter().filter(|word| word.head().contains("{}")).count() == 1;
-        if !matches!(program, "grep" | "wc" | "ls" | "head" | "cat")
+        if !matches!(program, "grep" | "wc" | "ls" | "head" | "tail" | "cat" | "jq" | "yq")
             || last != Some("{}")
             || !once
             || end.text().is_none()
@@ -180,16 +183,20 @@ impl Judge<'_> {
 fn only_endings(tests: &[Arg]) -> bool {
     let plain =
         |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let named = tests.windows(2).any(|pair| {
+    let negates = |at: usize| at > 0 && matches!(tests[at - 1].head(), "!" | "-not");
+    let named = tests.windows(2).enumerate().any(|(at, pair)| {
         let name = pair[1].text().unwrap_or_default();
         let ending = name.rsplit_once('.').filter(|(stem, ending)| {
             (*stem == "*" || plain(stem) && !stem.is_empty()) && plain(ending) && !ending.is_empty()
         });
-        pair[0].text() == Some("-name") && ending.is_some() && !aims_at_secrets(name)
+        pair[0].text() == Some("-name")
+            && !negates(at)
+            && ending.is_some()
+            && !aims_at_secrets(name)
     });
-    let joined = tests.iter().any(|test| {
-        matches!(test.head(), "-o" | "-or" | "!" | "-not" | "(" | ")" | "," | "-regex" | "-xtype")
-    });
+    let joined = tests
+        .iter()
+        .any(|test| matches!(test.head(), "-o" | "-or" | "(" | ")" | "," | "-regex" | "-xtype"));
     named && !joined
 }
 

@@ -38,14 +38,15 @@ impl Judge<'_> {
         let rest = &args[verb_at + 1..];
         let words: Vec<&str> = rest.iter().map(Arg::head).collect();
         if self.sandboxed {
-            if !self.is_own_repository(&place) && verb != "push"
-                || matches!(words[..], ["--help" | "-h"])
-            {
+            if !self.is_own_repository(&place) && verb != "push" || matches!(words[..], ["-h"]) {
                 return Ok(());
             }
             if verb == "clone" && is_local_source(&words) {
                 return self.names_in(&place, rest);
             }
+        }
+        if matches!(words[..], ["--help"]) {
+            return Ok(());
         }
         intent(&verb, &words)?;
         let full = format!("git {verb}");

@@ -79,6 +79,7 @@ pub(super) fn setting_is_harmless(setting: &str) -> Result<(), Denial> {
     const HARMLESS: &[&str] = &[
         "user.name",
         "user.email",
+        "core.autocrlf",
         "core.quotepath",
         "color.ui",
         "color.status",

@@ -23,6 +23,7 @@ mod verbs;
 mod wrappers;
 
 pub(super) use exact::exactly;
+pub(super) use refused::lists;
 
 use std::path::Path;
 
@@ -184,6 +185,9 @@ impl Judge<'_> {
     ) -> Result<(), Denial> {
         let judged = self.script_file(place, name);
         self.soften(judged)?;
+        if !self.sandboxed && name.rsplit('/').next() == Some("manage.py") {
+            return self.program(&mut place.clone(), "django-admin", args, Streams::default());
+        }
         let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         refuse_publishing(&stem.unwrap_or_default())?;
         if self.writes_code {
@@ -254,7 +258,7 @@ impl Judge<'_> {
             "test" | "[" => self.test(place, args),
             "set" => shell_options(args),
             "export" | "declare" | "typeset" | "readonly" | "printenv" => {
-                self.environment(name, args)
+                self.environment(place, name, args)
             }
             _ => match table::entry(name) {
                 Some(entry) => self.listed(place, name, entry, args, streams),

@@ -58,6 +58,10 @@ impl Judge<'_> {
             if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
                 continue;
             }
+            // It may be several words.
+            if matches!(value, Arg::Open { quoted: false, .. }) {
+                self.soften::<()>(Err(unknown_option(name, value.head())))?;
+            }
             let judged = self.value(place, name, *kind, value, &parsed, streams);
             self.soften(judged)?;
         }
@@ -247,6 +251,9 @@ impl Judge<'_> {
                 Ok(())
             }
             Kind::Read | Kind::Config if stream => Ok(()),
+            Kind::Tree if stream && name == "diff" => Ok(()),
+            // The settings of the folder itself, for which it looks anyway.
+            Kind::Config if value.text() == Some(".") => Ok(()),
             // A file of further options.
             Kind::Read if value.head().starts_with('@') => Err(unknown()),
             Kind::Read => self.reads(place, value, ReadKind::Content),
@@ -332,7 +339,7 @@ impl Judge<'_> {
         for path in self.paths(place, value)? {
             let real = self.cx.write(&path, WriteKind::Mode)?;
             self.cx.enterable(&real)?;
-            if !self.sandboxed && !self.is_output(&path) && !self.cx.list(&path, 1).is_empty() {
+            if !self.sandboxed && !self.is_output(&real) && !self.cx.list(&path, 1).is_empty() {
                 return Err(Denial::new(
                     "program.delete",
                     format!("the tool may empty the folder {}", path.display()),
@@ -450,7 +457,11 @@ fn has_ending(glob: &Arg) -> bool {
     glob.head().rsplit_once("*.").is_some_and(|(_, ending)| plain(ending))
 }
 
-fn number(value: &Arg) -> bool {
+pub(super) fn number(value: &Arg) -> bool {
+    if let Arg::Open { head, quoted } = value {
+        // It begins with a digit, so it is no option.
+        return *quoted && !head.is_empty() && head.bytes().all(|b| b.is_ascii_digit());
+    }
     value.text().is_some_and(|text| {
         let digits = text.trim_start_matches(['+', '-']);
         digits.starts_with(|c: char| c.is_ascii_digit())

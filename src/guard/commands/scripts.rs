@@ -30,6 +30,7 @@ const MODULES: &[(&str, &str)] = &[
     ("radon", "radon"),
     ("behave", "behave"),
     ("unittest", "python-unittest"),
+    ("cProfile", "python-profile"),
     ("py_compile", "python-compile"),
     ("compileall", "python-compile"),
     ("json.tool", "python-json"),
@@ -62,13 +63,21 @@ impl Judge<'_> {
         };
         let Some(text) = script.text().map(str::to_owned) else {
             // `node --test tests/*.js`
+            let tests = parsed.has(&["--test"]);
             return args.iter().try_for_each(|arg| {
-                self.soften::<()>(Err(inline(name)))?;
+                if !(tests && matches!(arg, Arg::Text(_) | Arg::Pattern(_))) {
+                    self.soften::<()>(Err(inline(name)))?;
+                }
+                self.of_the_project(arg.head())?;
                 self.reads(place, arg, ReadKind::Content)
             });
         };
         if matches!(text.as_str(), "-" | "" | "/dev/stdin") || text.starts_with("/dev/fd") {
             return Err(inline(name));
+        }
+        // A program of a dependency is judged by its name.
+        if ["vendor/bin/", "node_modules/.bin/"].iter().any(|bin| text.starts_with(bin)) {
+            return self.run(place, args, Streams::default());
         }
         self.of_the_project(&text)?;
         if name == "go run" && !text.ends_with(".go") {

@@ -226,10 +226,13 @@ static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let print = format!(r"\{{ ?print(?: {AWK_ITEM}(?: ?,? ?{AWK_ITEM})*)? ?;?\}}");
     let sum =
         r"\{ ?[a-z]+ ?(?:\+= ?\$(?:\d+|NF)|\+\+) ?;? ?\} ?END ?\{ ?print [a-z]+(?: ?/ ?NR)? ?\}";
-    Regex::new(&format!(r"^ ?(?:{test}|{test}? ?{print}|{test}? ?{sum}|END ?{print}) ?$")).ok()
+    Regex::new(&format!(
+        r"^ ?(?:{test}|{test}? ?{print}|{test}? ?{sum}|END ?{print}|!\w+\[\$\d\]\+\+) ?$"
+    ))
+    .ok()
 });
 
-/// Is it one rule that prints fields, or counts or sums up and prints that?
+/// Is it one rule that prints fields, prints every line once, or counts or sums up and prints that?
 fn prints_only(program: &str) -> bool {
     PRINTS.as_ref().is_some_and(|prints| prints.is_match(program))
 }

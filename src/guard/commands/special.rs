@@ -143,9 +143,24 @@ impl Judge<'_> {
                 _ if first.ends_with(".java") => self.project_script(place, &first, &operands[1..]),
                 _ => operands.iter().try_for_each(|word| self.harmless(place, word)),
             },
-            "jar" if lists("tf -tf tvf -tvf --list", &first) => {
-                operands[1..].iter().try_for_each(|file| self.reads(place, file, ReadKind::Content))
+            // With a colon the archive is on another machine, with an `@` it names further words.
+            "archive"
+                if lists("tf tvf tzf tzvf tjf tJf -tf -tvf -tzf -tzvf -tjf -tJf", &first)
+                    && operands.len() == 2
+                    && !operands[1].head().contains([':', '@']) =>
+            {
+                self.reads(place, &operands[1], ReadKind::Content)
             }
+            "archive" => self.names_in(place, operands).and_then(|()| unknown()),
+            // A label of Bazel begins at the workspace.
+            "label" => operands.iter().try_for_each(|label| {
+                let Some(text) = label.text() else { return unknown() };
+                self.target(place, name, &Arg::of(text.strip_prefix("//").unwrap_or(text)))
+            }),
+            "line" => operands.iter().try_for_each(|line| match line.text() {
+                Some(line) => self.line_of_sh(place, line),
+                None => unknown(),
+            }),
             _ => unknown(),
         }
     }
@@ -165,13 +180,33 @@ impl Judge<'_> {
                 .all(|c| c.is_ascii_alphanumeric() || "_.,-#*:+ ".contains(c) || more.contains(c))
         };
         match check {
-            "reporter" if lists("spec tap dot junit", text) => Ok(()),
+            "line" => self.line_of_sh(place, text),
+            _ if check
+                .strip_prefix("one:")
+                .is_some_and(|known| known.split(',').any(|one| one == text)) =>
+            {
+                Ok(())
+            }
             "plugin" if text.starts_with("no:") && fits("") => Ok(()),
-            "mod" if lists("mod readonly vendor", text) => Ok(()),
-            "ldflags" if lists("-s -w", text) || text == "-s -w" => Ok(()),
+            "ldflags" => {
+                // `-X` sets a text of the program.
+                let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
+                let sets = |pair: &[&str]| {
+                    pair[0] == "-X"
+                        && pair[1].contains('=')
+                        && !pair[1].starts_with('-')
+                        && fits("/=")
+                };
+                let known = words.windows(2).all(|pair| lists("-s -w -X", pair[1]) || sets(pair));
+                if known { Ok(()) } else { unknown() }
+            }
             "gcflags" if lists("all=-N -N -l -m", text) || text == "all=-N -l" => Ok(()),
             "setting" => super::git_config::setting_is_harmless(text),
-            "lines" => self.revisions(place, &[Arg::of(text)]),
+            "lines" => {
+                // Before the file stand numbers, a name, or a pattern.
+                let file = text.rsplit_once(':').map_or("", |(_, file)| file);
+                self.revisions(place, &[Arg::of(format!("HEAD:{file}"))])
+            }
             "property" => {
                 let (property, value) = text.split_once('=').unwrap_or((text, ""));
                 let value =

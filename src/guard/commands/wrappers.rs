@@ -9,21 +9,11 @@ const SHELLS: &[&str] = &["bash", "sh", "dash"];
 
 /// Wrappers of the table.
 const WRAPPERS: &[&str] =
-    &["timeout", "gtimeout", "nice", "nohup", "time", "stdbuf", "chronic", "setsid"];
+    &["timeout", "gtimeout", "nice", "nohup", "time", "stdbuf", "chronic", "setsid", "xvfb-run"];
 
 /// Wrappers that only a sandbox allows, where they are looked through.
-const LOOKED_THROUGH: &[&str] = &[
-    "xargs",
-    "exec",
-    "eval",
-    "builtin",
-    "ionice",
-    "xvfb-run",
-    "caffeinate",
-    "flock",
-    "unbuffer",
-    "parallel",
-];
+const LOOKED_THROUGH: &[&str] =
+    &["xargs", "exec", "eval", "builtin", "ionice", "caffeinate", "flock", "unbuffer", "parallel"];
 
 /// Whether a program of this name runs another one.
 pub(super) fn is_wrapper(name: &str) -> bool {
@@ -119,6 +109,7 @@ impl Judge<'_> {
             Some("--version") if args.len() == 1 => Ok(()),
             Some("-n") if args.len() == 2 => self.reads(place, &args[1], ReadKind::Content),
             Some(option) if RUNS.contains(&option) && args.len() == 2 => match text(1) {
+                Some(line) if name != "bash" => self.line_of_sh(place, line),
                 Some(line) => self.inner_line(place, line),
                 None => Err(refuse()),
             },
@@ -145,6 +136,16 @@ impl Judge<'_> {
             }
             None => Err(refuse()),
         }
+    }
+
+    /// A line for `sh`: for it `x &> file` is `x & > file`, and a pattern behind `>` is a name.
+    pub(super) fn line_of_sh(&mut self, place: &Place, line: &str) -> Result<(), Denial> {
+        let file = |rest: &str| rest.split_whitespace().next().unwrap_or_default().to_owned();
+        let mut files = line.split(['>', '<']).skip(1).map(file);
+        if line.contains("&>") || files.any(|file| file.contains(['*', '?', '['])) {
+            self.soften::<()>(Err(unclear("a redirection that `sh` reads differently")))?;
+        }
+        self.inner_line(place, line)
     }
 
     fn inner_line(&mut self, place: &Place, line: &str) -> Result<(), Denial> {

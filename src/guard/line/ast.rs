@@ -11,6 +11,8 @@ pub(in crate::guard) enum Piece {
     Variable { name: String, quoted: bool },
     /// `$(…)`.
     Substitution { script: Script, quoted: bool },
+    /// A number that is known at run time only.
+    Number,
     /// Known at run time only.
     Unknown { quoted: bool },
 }

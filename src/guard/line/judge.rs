@@ -12,6 +12,7 @@ use super::parse::unclear;
 use super::place::Place;
 use super::value::Arg;
 use crate::guard::call_context::{CallContext, Noted, WriteKind};
+use crate::guard::commands::lists;
 use crate::guard::denial::{Denial, DenialKind};
 use crate::guard::explain::ExplainedParts;
 use crate::guard::secrets;
@@ -27,6 +28,9 @@ const COST_OF_A_ROUND: usize = 25;
 
 /// Longest word that variables may make, in bytes; the line itself may have longer ones.
 const LONGEST_WORD: usize = 256 * 1024;
+
+/// Variables of the environment that may be shown.
+const SHOWN: &str = "PATH USER SHELL LOGNAME HOSTNAME TMPDIR CI TERM LANG";
 
 /// What a redirection costs, in commands.
 const COST_OF_A_REDIRECTION: usize = 5;
@@ -127,8 +131,8 @@ impl<'a> Judge<'a> {
         let before = place.folders.clone();
         let fixed = place.fixed;
         place.fixed |= !list.all_or_nothing;
-        place.straight = !place.fixed && list.pipelines.len() == 1;
-        for pipeline in &list.pipelines {
+        for (at, pipeline) in list.pipelines.iter().enumerate() {
+            place.straight = !place.fixed && at == 0;
             match pipeline.as_slice() {
                 [command] => self.command(place, command, Streams::default())?,
                 commands => {
@@ -231,6 +235,9 @@ impl<'a> Judge<'a> {
                 && is_plain_name(name)
                 && !value.head().contains(['[', '$', '`'])
             {
+                if matches!(value, Arg::Text(_)) && name.starts_with(char::is_uppercase) {
+                    self.harmless(place, &value)?;
+                }
                 place.variables.insert(name.clone(), value);
                 continue;
             }
@@ -322,12 +329,16 @@ impl<'a> Judge<'a> {
             };
             match piece {
                 Piece::Text(part) => {
-                    special |= part.contains(['*', '?', '[', ']', '\\']);
+                    special |= part.contains(['*', '?', '[', ']', '{', '}', '\\']);
                     add(part, open);
                 }
                 Piece::Glob(part) => {
                     pattern = true;
                     add(part, open);
+                }
+                Piece::Number => {
+                    add("0", open);
+                    open = Some(open.unwrap_or(true));
                 }
                 Piece::Unknown { quoted } => open = Some(open.unwrap_or(true) && *quoted),
                 Piece::Substitution { script, quoted } => {
@@ -342,7 +353,7 @@ impl<'a> Judge<'a> {
                             self.soften::<()>(Err(unclear("an unquoted variable")))?;
                             open = Some(false);
                         }
-                        special |= part.contains(['*', '?', '[', ']', '\\']);
+                        special |= part.contains(['*', '?', '[', ']', '{', '}', '\\']);
                         add(&part, open);
                     }
                     Arg::Pattern(part) => {
@@ -378,6 +389,9 @@ impl<'a> Judge<'a> {
         let known = match name {
             "HOME" => home,
             "PWD" => folder,
+            _ if lists(SHOWN, name) => {
+                return Ok(Arg::Open { head: String::new(), quoted: true });
+            }
             _ => None,
         };
         if let Some(text) = known {
@@ -427,5 +441,9 @@ fn feeds_alone(simple: &Simple) -> bool {
 
 /// A name that means nothing to the shell, and that no program knows.
 fn is_plain_name(name: &str) -> bool {
-    name.len() <= 16 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    const NAMES: &str = "FILE FILES DIR OUT COUNT BRANCH VERSION COMMIT RESULT TOTAL";
+    let known = ["_proxy", "npm_", "yarn_", "rvm_"].iter().any(|part| name.contains(part));
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    let small = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(plain);
+    name.len() <= 16 && small && !known || lists(NAMES, name)
 }

@@ -53,6 +53,18 @@ impl Parser {
                     }
                     text.push_str("{}");
                 }
+                // `stash@{0}` and `@{u}` mean nothing to the shell.
+                '{' if self.chars[start..self.at - 1].ends_with(&['@']) => {
+                    let rest = &self.chars[self.at..];
+                    let name = rest.iter().take_while(|c| c.is_ascii_alphanumeric()).count();
+                    if name == 0 || rest.get(name) != Some(&'}') {
+                        return Err(unclear("braces"));
+                    }
+                    let revision = format!("{{{}", rest[..=name].iter().collect::<String>());
+                    self.at += name + 1;
+                    flush(&mut pieces, &mut text, &mut glob);
+                    pieces.push(Piece::Text(revision));
+                }
                 '{' | '}' => return Err(unclear("braces").instead("quote the word")),
                 '~' if self.at == start + 1 => {
                     if !(self.ends_word() || self.peek() == Some('/')) {
@@ -118,6 +130,12 @@ impl Parser {
         if self.looks_at("((") {
             return Err(unclear("arithmetic"));
         }
+        if self.take("(nproc)") {
+            return Ok(Piece::Number);
+        }
+        if self.take("(pwd)") {
+            return Ok(Piece::Variable { name: "PWD".to_owned(), quoted });
+        }
         if self.take("(") {
             self.dollars = true;
             let waiting = self.waiting.len();
@@ -127,8 +145,11 @@ impl Parser {
             }
             return Ok(Piece::Substitution { script, quoted });
         }
-        if self.take("?") || self.take("!") || self.take("{PIPESTATUS[0]}") {
+        if self.take("!") {
             return Ok(Piece::Unknown { quoted });
+        }
+        if self.take("?") || self.take("{PIPESTATUS[0]}") {
+            return Ok(Piece::Number);
         }
         let braces = self.take("{");
         let name = self.name();

@@ -166,7 +166,8 @@ impl Judge<'_> {
     ) -> Result<(), Denial> {
         let paths = self.paths(place, arg);
         for path in self.soften(paths)?.unwrap_or_default() {
-            let lost = !gives && !self.sandboxed && self.loses(&path);
+            let real = self.cx.resolve(&path).map_or(path, |real| real.path);
+            let lost = !gives && !self.sandboxed && self.loses(&real);
             if lost {
                 return Err(Denial::new("program.delete", "it may empty a file that is there")
                     .instead(
