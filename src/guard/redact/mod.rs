@@ -438,7 +438,7 @@ mod tests {
                 .chars()
                 .collect::<Vec<_>>()
                 .chunks(size)
-                .map(|piece| stream.push(&piece.iter().collect::<String>()))
+                .map(|piece| stream.push(piece.iter().collect::<String>()))
                 .collect();
             out.push_str(&stream.finish());
             prop_assert_eq!(out, redact(&text), "{}", text);

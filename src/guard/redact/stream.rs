@@ -286,7 +286,7 @@ mod tests {
         }
         let mut stream = Redactor::default().stream();
         let value = "hunter2 with space ".repeat(20_000);
-        let out = stream.push(&format!("password=\"{value}")) + &stream.finish();
+        let out = stream.push(format!("password=\"{value}")) + &stream.finish();
         assert_eq!(out, "password=\"[REDACTED]");
     }
 
