@@ -140,9 +140,10 @@ impl Judge<'_> {
 
     /// A line for `sh`: for it `x &> file` is `x & > file`, and a pattern behind `>` is a name.
     pub(super) fn line_of_sh(&mut self, place: &Place, line: &str) -> Result<(), Denial> {
-        let file = |rest: &str| rest.split_whitespace().next().unwrap_or_default().to_owned();
-        let mut files = line.split(['>', '<']).skip(1).map(file);
-        if line.contains("&>") || files.any(|file| file.contains(['*', '?', '['])) {
+        let pattern = |rest: &str| {
+            rest.split_whitespace().next().is_some_and(|file| file.contains(['*', '?', '[']))
+        };
+        if line.contains("&>") || line.split(['>', '<']).skip(1).any(pattern) {
             self.soften::<()>(Err(unclear("a redirection that `sh` reads differently")))?;
         }
         self.inner_line(place, line)
