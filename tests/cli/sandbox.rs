@@ -84,6 +84,29 @@ fn a_file_that_is_linked_to_a_store_is_changed_in_the_workspace_alone() {
     }
 }
 
+/// What the agent does behind the guard's back is put back by the verdict in every tier.
+#[test]
+fn what_a_protected_link_leads_to_and_agent_settings_anywhere_are_put_back() {
+    for name in ["full", "partial", "off"].into_iter().filter(|name| has_tier(name)) {
+        let repo = Repo::new(&format!("---\nprotect: ci/run\n---\n{TASK}"));
+        repo.write("scripts/run.sh", "true\n");
+        repo.write("app/AGENTS.md", "be kind\n");
+        std::fs::create_dir(repo.path("ci")).expect("made");
+        std::os::unix::fs::symlink("../scripts/run.sh", repo.path("ci/run")).expect("linked");
+        repo.commit("a link");
+        let script = "turns:\n- steps:\n  \
+            - spawn: {command: \"echo false >> scripts/run.sh; echo lies >> app/AGENTS.md; \
+            mkdir lib; echo lies > lib/AGENTS.md; echo done > a.txt\"}\n  \
+            - run: \"until test -e a.txt; do :; done; git add -A\"\n  \
+            - tick: \"{criterion}\"\n  - progress: did a\n  - commit: a\n";
+        let ran = repo.run(script, &[&format!("--sandbox={name}"), "--max-iterations=1"]);
+        assert_eq!(ran.code, Some(3), "{name}: {} {:#?}", ran.stderr, ran.events());
+        assert_eq!(repo.read("scripts/run.sh"), "true\n", "{name}");
+        assert_eq!(repo.read("app/AGENTS.md"), "be kind\n", "{name}");
+        assert!(!repo.path("lib/AGENTS.md").exists(), "{name}");
+    }
+}
+
 /// Each file that is shown as another one is a mount.
 #[test]
 fn four_hundred_files_with_secrets_do_not_delay_the_start() {
