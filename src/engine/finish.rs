@@ -173,7 +173,7 @@ impl Run {
                 });
                 let mut steps: Vec<String> = held
                     .map(|(diff, text)| {
-                        format!("review `{text}`: {diff}; take it: {accept} {text:?}")
+                        format!("review `{text}`: {diff}; take it: {accept} {}", argument(text))
                     })
                     .collect();
                 if steps.is_empty() {
@@ -198,6 +198,28 @@ impl Run {
             Outcome::Tampered { .. } => {
                 vec!["look at what changed first: ralph-copilot log".to_owned()]
             }
+        }
+    }
+}
+
+/// A text as one argument on a shell's command line, which is no option.
+fn argument(text: &str) -> String {
+    let end = if text.starts_with('-') { "-- " } else { "" };
+    format!("{end}{}", shlex::try_quote(text).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argument;
+
+    #[test]
+    fn a_criterion_is_one_word_for_a_shell() {
+        for (text, shown) in [
+            ("`rm -rf` of $HOME", "'`rm -rf` of $HOME'"),
+            ("it's", "\"it's\""),
+            ("--json prints it", "-- '--json prints it'"),
+        ] {
+            assert_eq!(argument(text), shown);
         }
     }
 }
