@@ -19,7 +19,8 @@ use crate::model::{Criterion, ExitCode, Task};
 use crate::report::count;
 use crate::sys::lock::TreeLock;
 use crate::verify::{
-    Branch, Dirt, Rehearsal, RehearsedCheck, RehearsedCriterion, Repo as _, rehearse as run,
+    Branch, CheckOptions, Dirt, Purpose, Rehearsal, RehearsedCheck, RehearsedCriterion, Repo as _,
+    rehearse as run,
 };
 
 /// The exit code of weak or flaky checks.
@@ -48,15 +49,21 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         }
     };
     let head = preflight.checkpoint.head.clone();
+    let note = |text: &str| complain(&format!("note: {text}"));
     let Proving { rooms, checks, options, table, .. } = &mut room;
-    let it =
-        Rehearsal { repo: &at.place.repo, layout: &at.layout, table, task: &task, head: &head };
+    let tree = CheckOptions { purpose: Purpose::Preflight, ..options.clone() };
+    let it = Rehearsal {
+        repo: &at.place.repo,
+        layout: &at.layout,
+        table,
+        task: &task,
+        head: &head,
+        tree: checks.leaves_the_tree().then_some(&tree),
+    };
+    let heard: (&(dyn Fn(&str) + Sync), &(dyn Fn(&str) + Sync)) = (&tell, &note);
     let found =
-        runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), &tell)))??;
-    let found = found.map_err(|lacks| {
-        Failure::new(ExitCode::Invalid, lacks)
-            .hint("install the program, show it with `visible: [PATH]`, or fix the check")
-    })?;
+        runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), heard)))??;
+    let found = found.map_err(|lacks| Failure::new(ExitCode::Invalid, lacks))?;
     let report = Report {
         criteria: &found.criteria,
         whole_task: found.whole_task.as_ref(),

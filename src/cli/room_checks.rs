@@ -36,6 +36,12 @@ impl RoomChecks {
         Self { shell: ShellChecks::new(Arc::clone(&redact), run), walls, redact }
     }
 
+    /// Does a check of a preflight leave the human's tree as it is?
+    pub(super) fn leaves_the_tree(&self) -> bool {
+        self.walls.tier() == Tier::Full
+            && self.walls.preflight().is_ok_and(|room| end(&room).is_ok())
+    }
+
     async fn enclosed(
         &self,
         place: &RoomPlace,

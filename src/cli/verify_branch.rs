@@ -10,6 +10,7 @@ use self::report::Report;
 use super::args::VerifyArgs;
 use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
+use super::harness::harness_table;
 use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
@@ -17,17 +18,17 @@ use crate::config;
 use crate::model::{Checkpoint, ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Repo as _, STATE, Seen,
-    claims, derive,
+    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _, STATE,
+    Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.
 pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
-    let (base, head) = ends(&place, args)?;
+    let Ends { upstream, base, head } = ends(&place, args)?;
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
-    let Some(claims) = claims(&seen, &at.layout, args.allow_accepted) else {
+    let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted) else {
         let text = format!("neither the base nor a commit of the branch holds {}", file(&at));
         return Err(Failure::new(ExitCode::Invalid, text)
             .hint("name another task, or the branch with `--head`"));
@@ -44,6 +45,8 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
         false => {
             let rules = &seen[claims.rules].commit.id;
             let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
+            let outdated = outdated(&at, &harness_table(&settings)?, &seen[0], &upstream)?;
+            claims.remarks.extend(outdated);
             let preflight = nothing_uncommitted(&head);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
@@ -80,8 +83,17 @@ async fn derived(
     })
 }
 
+/// Where a branch lies.
+struct Ends {
+    /// The tip of `--base`.
+    upstream: Oid,
+    /// The last commit that both have.
+    base: Oid,
+    head: Oid,
+}
+
 /// The commits between which the branch lies.
-fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<(Oid, Oid), Failure> {
+fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
     let repo = &place.repo;
     let named = |name: &str| {
         repo.revision(name)?.ok_or_else(|| {
@@ -107,7 +119,13 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<(Oid, Oid), Failure> {
     };
     let upstream = upstream.ok_or_else(none)?;
     let base = repo.fork(&upstream, &head)?.ok_or_else(none)?;
-    Ok((base, head))
+    if base == head {
+        let text = format!("the base holds {} already: there is nothing to verify", head.short());
+        return Err(Failure::new(ExitCode::Repository, text).hint(
+            "name the commit that the branch began on: `--base REF`, or its end: `--head REF`",
+        ));
+    }
+    Ok(Ends { upstream, base, head })
 }
 
 /// The task, which need not be checked out: where the base has it, else where the head has it.
@@ -154,6 +172,23 @@ fn seen(at: &TaskContext, base: &Oid, head: &Oid) -> Result<Vec<Seen>, Failure> 
         found.push(Seen { task, state, signs, commit });
     }
     Ok(found)
+}
+
+/// What the base holds by now that the branch could have avoided.
+fn outdated(
+    at: &TaskContext,
+    table: &Table,
+    base: &Seen,
+    tip: &Oid,
+) -> Result<Option<Remark>, Failure> {
+    if base.commit.id == *tip {
+        return Ok(None);
+    }
+    let repo = &at.place.repo;
+    let file = at.layout.file(TASK_FILE);
+    let new = repo.held(tip, &file)?.map(|bytes| task::parse(at.layout.task(), &bytes));
+    let (then, now) = (repo.files(&base.commit.id, &[])?, repo.files(tip, &[])?);
+    Ok(moved_on((&then, base.task.as_ref()), (&now, new.as_ref()), table, file))
 }
 
 fn nothing_uncommitted(head: &Oid) -> Preflight {

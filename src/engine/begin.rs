@@ -7,10 +7,10 @@ use super::EngineError;
 use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
-use crate::model::{CheckResult, EventKind, ProofMode, Record as _, Task, Totals};
+use crate::model::{CheckResult, EventKind, Proof, ProofMode, Record as _, Task, Totals};
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
-    first_seen, plan, room_lacks,
+    first_seen, may_lack, plan, room_lacks,
 };
 
 impl Run {
@@ -87,6 +87,9 @@ impl Run {
         let proved = self
             .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
             .await?;
+        if self.parts.proof == ProofMode::End && self.parts.baseline == BaselineRun::Taken {
+            self.compare_with_room(task, &planned, &proved.checks, checks.as_ref()).await?;
+        }
         if in_room && self.parts.baseline == BaselineRun::Taken {
             let flaky = &proved.flaky;
             let steady: Vec<PlannedCheck> =
@@ -94,6 +97,7 @@ impl Run {
             self.compare_with_tree(task, &steady, &proved.checks, checks.as_ref()).await?;
         }
         let results = proved.checks;
+        self.tell_what_lacks(task, in_room, &results)?;
         self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;
         self.remember_first(&results)?;
         self.baseline = Baseline::new(results);
@@ -127,6 +131,63 @@ impl Run {
         let mut seen = first_seen(results, &start, &self.parts.table);
         seen.retain(|seen| self.state.first_seen(&seen.command).is_none());
         self.state.first_seen.append(&mut seen);
+        Ok(())
+    }
+
+    /// Where the room proves at the end only: what is green in the working tree has to be green in
+    /// the room, too, before any work.
+    async fn compare_with_room(
+        &mut self,
+        task: &Task,
+        planned: &[PlannedCheck],
+        tree: &[CheckResult],
+        checks: &dyn Checks,
+    ) -> Result<(), EngineError> {
+        // What is ticked without a room is judged, and not compared.
+        let unproven = self.state.criteria.iter().any(|it| it.proof == Some(Proof::Tree));
+        if self.rooms.is_none() || unproven || self.interrupted().is_some() {
+            return Ok(());
+        }
+        let head = self.parts.repo.checkpoint()?.head;
+        let room = self.prove_at(Warmth::Warm, &head, (task, None), (planned, checks)).await?;
+        if self.interrupted().is_some() {
+            return Ok(());
+        }
+        self.refuse_what_lacks(&room.checks, tree, &room.flaky)
+    }
+
+    /// Says which checks fail for what may be missing on this machine, and refuses those that no
+    /// work can turn green: the room has no program that they need.
+    fn tell_what_lacks(
+        &mut self,
+        task: &Task,
+        in_room: bool,
+        results: &[CheckResult],
+    ) -> Result<(), EngineError> {
+        if self.interrupted().is_some() {
+            return Ok(());
+        }
+        let mut cannot = Vec::new();
+        // What `setup:` installs depends on what the work writes in a manifest.
+        if let Some(rooms) = self.rooms.as_mut().filter(|_| in_room)
+            && task.settings.setup.is_empty()
+        {
+            for check in results {
+                cannot.extend(rooms.cannot_run(check)?);
+            }
+        }
+        if !cannot.is_empty() {
+            return Err(EngineError::RoomLacks { what: cannot.join("\n") });
+        }
+        for check in results {
+            if let Some(line) = may_lack(check) {
+                let command = &check.command;
+                self.notice(&format!(
+                    "`{command}` may fail for what is missing on this machine, and not for the \
+                     work: {line}"
+                ))?;
+            }
+        }
         Ok(())
     }
 
@@ -165,13 +226,25 @@ impl Run {
             second.checks.iter().any(|it| it.command == command && it.passed())
                 || second.flaky.iter().any(|it| it == command)
         };
-        let steady = results.iter().filter(|room| !is_flaky(&room.command));
+        let flaky = again.iter().map(|check| &check.command).filter(|it| is_flaky(it));
+        let flaky: Vec<String> = flaky.cloned().collect();
+        self.refuse_what_lacks(results, &here.results, &flaky)
+    }
+
+    /// Ends the run if a check is red in the room for what the working tree has.
+    fn refuse_what_lacks(
+        &mut self,
+        rooms: &[CheckResult],
+        trees: &[CheckResult],
+        flaky: &[String],
+    ) -> Result<(), EngineError> {
+        let steady = rooms.iter().filter(|room| !flaky.contains(&room.command));
         let own = match &mut self.rooms {
             Some(rooms) => rooms.warm()?.elsewhere().map(Path::to_owned),
             None => None,
         };
         let differ = steady.filter_map(|room| {
-            let tree = here.results.iter().find(|tree| tree.command == room.command)?;
+            let tree = trees.iter().find(|tree| tree.command == room.command)?;
             room_lacks(room, tree, own.as_deref())
         });
         let differ: Vec<String> = differ.collect();

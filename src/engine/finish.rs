@@ -196,14 +196,14 @@ impl Run {
         let mut steps = Vec::new();
         let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
         for criterion in &criteria {
-            let (text, line) = (&criterion.key.text, criterion.line);
+            let text = &criterion.key.text;
             let held = self.state.find(&criterion.key).and_then(|entry| entry.held.as_ref());
             let Some(held) = held else { continue };
             let diff = format!("git diff {} {}", held.base.short(), held.name);
-            steps.push(format!("review `{text}`: {diff}"));
+            steps.push(format!("review `{text}`: {diff}; take it: {accept} {}", argument(text)));
             steps.push(format!(
-                "take it: {accept} {line}; or let the agent work on it again: {retry} {line} && \
-                 {start}"
+                "or let the agent work on it again: {retry} {} && {start}",
+                argument(text)
             ));
         }
         if let (false, Some(start)) = (self.changed_harness.is_empty(), &self.run_start) {
@@ -216,5 +216,27 @@ impl Run {
             ));
         }
         steps
+    }
+}
+
+/// A text as one argument on a shell's command line, which is no option.
+fn argument(text: &str) -> String {
+    let end = if text.starts_with('-') { "-- " } else { "" };
+    format!("{end}{}", shlex::try_quote(text).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::argument;
+
+    #[test]
+    fn a_criterion_is_one_word_for_a_shell() {
+        for (text, shown) in [
+            ("`rm -rf` of $HOME", "'`rm -rf` of $HOME'"),
+            ("it's", "\"it's\""),
+            ("--json prints it", "-- '--json prints it'"),
+        ] {
+            assert_eq!(argument(text), shown);
+        }
     }
 }

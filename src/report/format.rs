@@ -260,7 +260,8 @@ pub(super) fn check(check: &CheckResult) -> String {
 pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
     let mut counted: Vec<&CheckResult> =
         checks.iter().filter(|check| !check.criteria.is_empty()).collect();
-    if counted.is_empty() {
+    let counted_whole = counted.is_empty();
+    if counted_whole {
         counted.extend(checks);
     }
     let (passed, all) = (counted.iter().filter(|check| check.passed()).count(), counted.len());
@@ -273,7 +274,9 @@ pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
         (_, failed) => format!("{all} checks, {failed} failing, {passed} already passing"),
     };
     let odd = checks.iter().filter(|check| match check.status {
-        CheckStatus::Passed | CheckStatus::Failed(_) => false,
+        CheckStatus::Passed => false,
+        // A check of the whole task alone.
+        CheckStatus::Failed(_) => check.criteria.is_empty() && !counted_whole,
         CheckStatus::Signalled(_)
         | CheckStatus::TimedOut(_)
         | CheckStatus::NotRun(_)
@@ -381,6 +384,24 @@ pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::Stuck;
+
+    #[test]
+    fn a_check_of_the_whole_task_that_is_red_before_the_work_is_named() {
+        let red = |command: &str, criteria| CheckResult {
+            command: command.to_owned(),
+            criteria,
+            whole_task: true,
+            status: CheckStatus::Failed(1),
+            millis: 1,
+            tests: Vec::new(),
+            output: String::new(),
+        };
+        let key = CriterionKey { text: "a".to_owned(), occurrence: 0 };
+        let said = baseline(&[red("make all", Vec::new()), red("make a", vec![key])]);
+        assert_eq!(said[0], "Baseline: the check fails, as expected");
+        assert!(said.len() == 2 && said[1].contains("`make all` failed (exit 1)"), "{said:?}");
+        assert_eq!(baseline(&[red("make all", Vec::new())]).len(), 1);
+    }
 
     #[test]
     fn what_steers_a_terminal_does_not_reach_it() {

@@ -49,8 +49,8 @@ mod tests;
 pub use around::Around;
 pub use baseline::Baseline;
 pub use branch::{
-    Claims, Derivation, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TickClaim,
-    claims, derive,
+    Claims, Derivation, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TaskTree,
+    TickClaim, claims, derive, moved_on,
 };
 pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};
@@ -83,7 +83,7 @@ pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
     Since, Status,
 };
-pub use room_lacks::{room_lacks, setup_failed};
+pub use room_lacks::{may_lack, room_lacks, setup_failed};
 pub use room_place::RoomPlace;
 pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,

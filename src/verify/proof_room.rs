@@ -70,6 +70,16 @@ impl ProofRoom {
         self.room.ignored()
     }
 
+    /// Can no commit bring a path: does git ignore it, or is it outside of the repository?
+    pub(super) fn ignores(&mut self, path: &Path) -> bool {
+        let roots = [&self.place.work, &self.place.seen_at, &self.place.own];
+        let inside = roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        let parts = inside.unwrap_or(path).iter().filter(|part| *part != ".");
+        let inside: PathBuf = parts.collect();
+        let leaves = inside.iter().any(|part| part == "..");
+        inside.is_absolute() || !leaves && self.room.ignores(&inside)
+    }
+
     /// What the human left uncommitted.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human

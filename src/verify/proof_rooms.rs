@@ -15,7 +15,7 @@ use super::harness::{SourceTree, Table, TreeEdit};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
-use super::room_lacks::leads_back;
+use super::room_lacks::{cannot_run, leads_back};
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
 use super::ways_back::{texts, ways_back};
@@ -122,6 +122,15 @@ impl ProofRooms {
             }
         }
         Ok(leads_back(&found))
+    }
+
+    /// Why a check cannot be run at all, whatever the work is.
+    ///
+    /// # Errors
+    /// If a room cannot be made.
+    pub fn cannot_run(&mut self, check: &CheckResult) -> Result<Option<String>, VerifyError> {
+        let room = self.warm()?;
+        Ok(cannot_run(check, |path| room.ignores(path)))
     }
 
     /// The room that stays warm during the run.

@@ -4,18 +4,22 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
 
 /// Signs in an output, and the line of TASK.md that helps.
-const SIGNS: [Sign; 4] = [
+const SIGNS: [Sign; 5] = [
     (
         &[
             "Connection refused",
             "connection refused",
             "ECONNREFUSED",
             "could not connect to server",
+            "Failed to connect to",
         ],
         "name the port or the socket: `services: [5432]`",
     ),
@@ -32,9 +36,12 @@ const SIGNS: [Sign; 4] = [
         "fetch before the work with `setup: [COMMAND]`, or open the network: `network: open`",
     ),
     (
+        &["ModuleNotFoundError", "No module named"],
+        "say how the room gets it: `setup: [python3 -m venv .venv, .venv/bin/pip install -e .]`, for \
+         example",
+    ),
+    (
         &[
-            "ModuleNotFoundError",
-            "No module named",
             "Cannot find module",
             "ERR_MODULE_NOT_FOUND",
             "Cannot find package",
@@ -43,7 +50,7 @@ const SIGNS: [Sign; 4] = [
             "command not found",
             ": not found",
         ],
-        "say how the room gets it: `setup: [npm ci]`, for example",
+        "say how the room gets it: `setup: [COMMAND]`, such as `npm ci`",
     ),
     FILE,
 ];
@@ -73,7 +80,7 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
     if room.passed() || !(tree.passed() || moved.is_some() || found.is_some()) {
         return None;
     }
-    let help = moved.or_else(|| found.map(|(_, help)| (*help).to_owned()));
+    let help = moved.or_else(|| found.map(|sign| help(sign, &room.output)));
     let help = help.map_or_else(|| TREE.to_owned(), |help| format!("{help}; {TREE}"));
     Some(format!(
         "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
@@ -135,21 +142,60 @@ pub fn setup_failed(setup: &CheckResult) -> String {
     )
 }
 
+/// What helps for a sign in an output.
+fn help((signs, help): &Sign, output: &str) -> String {
+    let is = |sign| signs.contains(&sign);
+    if is("ECONNREFUSED")
+        && let Some((host, port)) = refused(output)
+    {
+        return match ["127.0.0.1", "localhost", "::1"].contains(&host) {
+            true => format!("name the port: `services: [{port}]`"),
+            false => "open the network: `network: open`".to_owned(),
+        };
+    }
+    let tool = missing_name(output).filter(|name| is("No module named") && is_tool(name));
+    tool.map_or_else(
+        || (*help).to_owned(),
+        |name| help.replace("install -e .", &format!("install -e . {name}")),
+    )
+}
+
+/// The host and the port of a refused connection.
+fn refused(output: &str) -> Option<(&str, &str)> {
+    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+        let text = r#"(?:^|[\s"'(/@\[])(?P<host>[\w.-]*[A-Za-z0-9]|::1)\]?["']?(?:,? \(.*?\),?)?(?::| port |,? port=?)(?P<port>\d{2,5})\b"#;
+        Regex::new(text).expect("a pattern")
+    });
+    const SAYS: [&str; 3] = ["efused", "Failed to connect to", "connect to server"];
+    let line = output
+        .lines()
+        .find(|line| SAYS.iter().any(|it| line.contains(it)) || line.contains("ECONNREFUSED"))?;
+    let found = ADDRESS.captures(line)?;
+    Some((found.name("host")?.as_str(), found.name("port")?.as_str()))
+}
+
 /// What a check lacks that is red before the work and after it for the same reason; `names` are
-/// those of the repository's files. What the work itself should have made is not the room's fault.
+/// those of the repository's files, and `ignores` says what git ignores. What the work itself
+/// should have made is not the room's fault.
 pub(super) fn lacks_in_both(
     before: &CheckResult,
     now: &CheckResult,
     names: &[String],
+    ignores: impl FnOnce(&Path) -> bool,
 ) -> Option<String> {
     let (was, is) = (sign(before)?, sign(now)?);
     let not_found = [now, before].map(|check| check.status == CheckStatus::Failed(127));
-    let named = missing_name(&now.output);
-    let is_own = named.as_deref().is_none_or(|name| {
-        name.starts_with(['.', '/'])
-            || now.command.contains(name)
-            || names.iter().any(|known| known == name)
-    });
+    let program = not_found.contains(&true).then(|| missing_program(&now.output)).flatten();
+    let named = program.clone().or_else(|| missing_name(&now.output));
+    let is_own = match (&program, named.as_deref()) {
+        (Some(program), _) => program.contains('/') && !ignores(Path::new(program)),
+        (None, Some(name)) => {
+            let is_known = || names.iter().any(|known| known == name);
+            name.starts_with(['.', '/'])
+                || !is_tool(name) && (now.command.contains(name) || is_known())
+        }
+        (None, None) => true,
+    };
     // A file that is not there says little: the work may have to make it.
     let is_file = is.0.contains(&"ENOENT") && not_found != [true, true];
     if now.passed() || was != is || is_own && named.is_some() || is_file {
@@ -161,29 +207,85 @@ pub(super) fn lacks_in_both(
         ended(before),
         ended(now),
         tail(now),
-        is.1,
+        help(is, &now.output),
     ))
 }
 
-/// Why a check cannot be run at all: a program is not there, and the work is not to make it.
-pub(super) fn cannot_run(check: &CheckResult) -> Option<String> {
-    let why = match &check.status {
-        CheckStatus::Failed(126) => "cannot be executed",
-        CheckStatus::Failed(127) => "was not found",
-        CheckStatus::NotRun(_) => "could not be started",
+/// Why a check cannot be run at all, whatever the work is: a program or a test tool is not there.
+/// `ignores` says what git ignores. `None` if the work may have to make it.
+pub(super) fn cannot_run(
+    check: &CheckResult,
+    ignores: impl FnOnce(&Path) -> bool,
+) -> Option<String> {
+    let (missing, why) = match &check.status {
+        CheckStatus::Failed(126) => (missing_program(&check.output)?, "cannot be executed"),
+        CheckStatus::Failed(127) => (missing_program(&check.output)?, "was not found"),
+        CheckStatus::NotRun(_) => ("its shell".to_owned(), "could not be started"),
+        CheckStatus::Failed(_) => {
+            (missing_name(&check.output).filter(|name| is_tool(name))?, "is not installed")
+        }
         CheckStatus::Passed
-        | CheckStatus::Failed(_)
         | CheckStatus::Signalled(_)
         | CheckStatus::TimedOut(_)
         | CheckStatus::NothingRan(_)
         | CheckStatus::Incomplete(_) => return None,
     };
-    let missing = missing_name(&check.output);
-    if missing.as_deref().is_some_and(|name| name.contains('/')) {
+    let path = Path::new(&missing);
+    let is_dependency = |path: &Path| {
+        path.iter().any(|part| {
+            let part = part.to_string_lossy();
+            part.contains("venv") || ["node_modules", "vendor"].contains(&part.as_ref())
+        })
+    };
+    let is_to_come = match missing.contains('/') {
+        true => !is_dependency(path) || !ignores(path),
+        false => check.command.contains("PATH="),
+    };
+    if is_to_come {
         return None;
     }
-    let what = missing.map_or_else(|| "a program".to_owned(), |name| format!("`{name}`"));
-    Some(format!("`{}` cannot run: {what} {why}\n  proof room:{}", check.command, tail(check)))
+    let help = sign(check).map_or_else(
+        || "install it, show it with `visible: [PATH]`, or fix the check".to_owned(),
+        |sign| help(sign, &check.output),
+    );
+    Some(format!(
+        "`{}` cannot run: `{missing}` {why}\n  proof room:{}\n  {help}",
+        check.command,
+        tail(check)
+    ))
+}
+
+/// The line of an output that says that something outside of the work may be missing.
+pub fn may_lack(check: &CheckResult) -> Option<&str> {
+    let found = sign(check).filter(|found| **found != FILE && !check.passed())?;
+    let line = |line: &&str| found.0.iter().any(|sign| line.contains(sign));
+    check.output.lines().rev().find(line).map(str::trim)
+}
+
+/// Test tools, which no work on a repository makes.
+fn is_tool(name: &str) -> bool {
+    const TOOLS: [&str; 14] = [
+        "pytest", "nose2", "tox", "nox", "mypy", "ruff", "flake8", "pylint", "black", "coverage",
+        "jest", "vitest", "mocha", "eslint",
+    ];
+    TOOLS.contains(&name)
+}
+
+/// The program that a shell could not start.
+fn missing_program(output: &str) -> Option<String> {
+    const AFTER: [&str; 5] = [
+        ": not found",
+        ": command not found",
+        ": No such file or directory",
+        ": Permission denied",
+        ": bad interpreter",
+    ];
+    output.lines().rev().find_map(|line| {
+        let before = AFTER.iter().find_map(|after| line.trim_end().strip_suffix(after))?;
+        let name = before.rsplit(": ").next()?;
+        let name = name.trim_matches(['\'', '"', '`', '\u{2018}', '\u{2019}']);
+        (!name.is_empty() && !name.contains(' ')).then(|| name.to_owned())
+    })
 }
 
 /// The module, package or program that an output misses.
@@ -258,11 +360,84 @@ mod tests {
     fn the_room_is_to_blame_for_what_is_missing_there_alone() {
         for (room, tree, help) in [
             ("ConnectionRefusedError: [Errno 111] Connection refused", "0 != 49", "services:"),
-            ("ModuleNotFoundError: No module named 'app'", "'' != 'hi'", "setup:"),
+            ("ModuleNotFoundError: No module named 'app'", "'' != 'hi'", "pip install -e ."),
             ("CMake Error: made in /home/me/app/build", "1 test failed", "setup:"),
         ] {
             let told = helps(room, tree).unwrap_or_default();
             assert!(told.contains(help) && told.contains(room), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_refused_connection_is_told_with_its_port() {
+        for (line, help) in [
+            ("curl: (7) Failed to connect to 127.0.0.1 port 18123 after 0 ms", "services: [18123]"),
+            ("Error: connect ECONNREFUSED 127.0.0.1:5432", "services: [5432]"),
+            ("connect ECONNREFUSED ::1:6379", "services: [6379]"),
+            (
+                "connection to server at \"localhost\" (::1), port 5433 failed: Connection refused",
+                "services: [5433]",
+            ),
+            ("Pool(host='localhost', port=8080): Connection refused", "services: [8080]"),
+            ("dial tcp 10.0.0.7:5432: connect: connection refused", "network: open"),
+            (
+                "curl: (7) Failed to connect to db.example port 80: Connection refused",
+                "network: open",
+            ),
+            ("Connection refused", "services: [5432]"),
+        ] {
+            let told = helps(line, "0 != 49").unwrap_or_default();
+            assert!(told.contains(help), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_setup_is_that_of_the_ecosystem() {
+        let told = helps("/usr/bin/python3: No module named pytest", "0 != 49").unwrap_or_default();
+        assert!(told.contains("install -e . pytest") && !told.contains("npm"), "{told}");
+        let told = helps("Error: Cannot find module 'jest'", "0 != 49").unwrap_or_default();
+        assert!(told.contains("npm ci") && !told.contains("pip"), "{told}");
+    }
+
+    fn ended(command: &str, status: i32, output: &str) -> CheckResult {
+        let status = CheckStatus::Failed(status);
+        CheckResult { command: command.into(), status, ..red(output) }
+    }
+
+    #[test]
+    fn a_check_cannot_run_without_what_no_work_makes() {
+        let ignores = |path: &Path| !path.starts_with("vendor");
+        for (command, status, output, cannot) in [
+            ("quern x", 127, "sh: 1: quern: not found", true),
+            ("sh t.sh", 127, "t.sh: line 2: quern: command not found", true),
+            (".venv/bin/pytest", 127, "sh: 1: .venv/bin/pytest: not found", true),
+            ("python3 -m pytest", 1, "/usr/bin/python3: No module named pytest", true),
+            ("vendor/bin/phpunit", 127, "sh: 1: vendor/bin/phpunit: not found", false),
+            ("cargo build; target/debug/app", 127, "sh: 1: target/debug/app: not found", false),
+            ("sh tests/new.sh", 127, "sh: tests/new.sh: No such file or directory", false),
+            ("PATH=bin:$PATH greet", 127, "sh: 1: greet: not found", false),
+            ("./app >/dev/null 2>&1", 127, "", false),
+            ("python3 -m unittest", 1, "No module named 'retry'", false),
+            ("./app.sh", 126, "sh: 1: ./app.sh: Permission denied", false),
+        ] {
+            let told = cannot_run(&ended(command, status, output), ignores);
+            assert_eq!(told.is_some(), cannot, "{command}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn what_git_ignores_is_not_the_work_to_come() {
+        let ignores = |path: &Path| path.starts_with(".venv");
+        for (command, status, output, lacks) in [
+            (".venv/bin/python -m pytest", 127, "sh: 1: .venv/bin/python: not found", true),
+            ("python3 -m pytest", 1, "/usr/bin/python3: No module named pytest", true),
+            ("jest", 127, "sh: 1: jest: not found", true),
+            ("./app.sh", 127, "sh: 1: ./app.sh: not found", false),
+            ("python3 -m tests.test_new", 1, "No module named tests.test_new", false),
+        ] {
+            let check = ended(command, status, output);
+            let told = lacks_in_both(&check, &check, &[], ignores);
+            assert_eq!(told.is_some(), lacks, "{command}: {told:?}");
         }
     }
 

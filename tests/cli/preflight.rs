@@ -56,3 +56,45 @@ fn what_only_the_tree_has_is_found_in_full() {
     assert!(ran.stderr.contains("passes in the working tree"), "{}", ran.stderr);
     assert!(!repo.path("made.log").exists());
 }
+
+/// What is proven in a room at the end alone is compared before the run, too.
+#[test]
+fn what_only_the_tree_has_is_found_where_rooms_prove_at_the_end() {
+    if !has_tier("full") {
+        return;
+    }
+    let outside =
+        std::path::PathBuf::from("/tmp").join(format!("ralph-at-end-{}", std::process::id()));
+    let task = format!(
+        "---\nproof: end\n---\n# Demo\n\n- [ ] a\n  - verify: `test -e {}`\n",
+        outside.display()
+    );
+    let repo = Repo::with(&task, &[]);
+    std::fs::write(&outside, "").expect("written");
+    let ran = repo.run(IDLE, &["--sandbox=full", "--max-iterations", "1"]);
+    std::fs::remove_file(&outside).expect("removed");
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("passes in the working tree"), "{}", ran.stderr);
+}
+
+/// No attempt is spent on what no work can turn green.
+#[test]
+fn what_tree_and_room_both_lack_is_told_before_the_work() {
+    let task = |check: &str| {
+        format!("---\nverify: sh tests/all.sh\n---\n# Demo\n\n- [ ] a\n  - verify: `{check}`\n")
+    };
+    let files = [
+        ("tests/run.sh", "echo \"No module named 'retry'\"\nexit 1\n"),
+        ("tests/all.sh", "exit 1\n"),
+        (".gitignore", ".venv/\n"),
+    ];
+    let args = ["--sandbox=off", "--max-iterations", "1"];
+    let ran = Repo::with(&task(".venv/bin/python -m pytest"), &files).run(IDLE, &args);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("`.venv/bin/python` was not found"), "{}", ran.stderr);
+    // The work may have to make it.
+    let ran = Repo::with(&task("sh tests/run.sh"), &files).run(IDLE, &args);
+    assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    let told = "and not for the work: No module named 'retry'";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+}

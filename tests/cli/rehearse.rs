@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::repo::{Ran, Repo};
 use crate::sample;
+use crate::tier::has_tier;
 
 /// A check, and the files around it.
 struct Planted {
@@ -385,4 +386,36 @@ fn what_is_uncommitted_is_rehearsed_and_stays() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert_eq!(ran.json()["criteria"][0]["checks"][0]["start"], json!(["green", "green", "green"]));
     assert!(everything(&repo) == before);
+}
+
+/// A check that cannot run stands cheats, but says nothing about the work.
+#[test]
+fn what_a_check_lacks_is_named() {
+    let (_, ran) = rehearse(".venv/bin/pytest", &[(".gitignore", ".venv/\n")]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("`.venv/bin/pytest` was not found"), "{}", ran.stderr);
+    let (_, ran) =
+        rehearse("sh tests/ask.sh", &[("tests/ask.sh", "echo Connection refused\nexit 1\n")]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("may be unable to run: Connection refused"), "{}", ran.stderr);
+    if !has_tier("full") {
+        return;
+    }
+    let outside =
+        std::path::PathBuf::from("/tmp").join(format!("ralph-rehearse-{}", std::process::id()));
+    std::fs::write(&outside, "").expect("written");
+    let (_, ran) = rehearse(&format!("test -e {}", outside.display()), &[]);
+    std::fs::remove_file(&outside).expect("removed");
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("passes in the working tree"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_script_behind_a_link_is_rehearsed() {
+    let task = "# Demo\n\n- [ ] it\n  - verify: `sh ci/run.sh`\n";
+    let repo = Repo::with(task, &[SQ, SQ_TEST]);
+    std::os::unix::fs::symlink("tests", repo.path("ci")).expect("linked");
+    repo.commit("a link");
+    let ran = repo.ralph(&["rehearse", "demo", "--json"]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
 }

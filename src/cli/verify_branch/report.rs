@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
-use crate::model::{CheckStatus, ExitCode, Oid, Proof, Task};
+use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task};
 use crate::report::count;
 use crate::verify::{
     Claims, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
@@ -26,6 +26,8 @@ struct Row {
     claimed: Option<Proof>,
     why: Vec<String>,
     checks: Vec<Value>,
+    /// It may hold by rules that the branch changes.
+    by_changed_rules: bool,
 }
 
 /// What a criterion counts as.
@@ -95,6 +97,7 @@ impl<'a> Report<'a> {
                 claimed: None,
                 why: Vec::new(),
                 checks: Vec::new(),
+                by_changed_rules: false,
             };
             if claims.before.contains(&criterion.key) {
                 row.result = RowResult::Before;
@@ -104,6 +107,15 @@ impl<'a> Report<'a> {
                 row.at = Some(tick.claim.at);
                 row.claimed = tick.claim.claimed;
                 row.why.clone_from(&tick.why);
+                if row.result == RowResult::Forged && !args.allow_accepted {
+                    // By the branch's own rules it may hold, and a human may have changed them.
+                    let new = seen[seen.len() - 1].task.as_ref();
+                    row.by_changed_rules = new.is_some_and(|new| differ(task, new, criterion));
+                    row.by_changed_rules |= tick.after_human;
+                }
+                if row.by_changed_rules {
+                    row.result = RowResult::Unproven;
+                }
                 if row.result == RowResult::Unproven && tick.proof.is_some() {
                     row.why.push("only a commit proves it, and checks are required".to_owned());
                 }
@@ -128,7 +140,11 @@ impl<'a> Report<'a> {
         let by_hand = remarked(RemarkKind::Human) && !self.args.allow_accepted;
         if any(RowResult::Forged) || remarked(RemarkKind::Forged) {
             ExitCode::Tampering.number()
-        } else if any(RowResult::Unproven) || remarked(RemarkKind::Unproven) || by_hand {
+        } else if any(RowResult::Unproven)
+            || remarked(RemarkKind::Unproven)
+            || remarked(RemarkKind::Outdated)
+            || by_hand
+        {
             ExitCode::Stuck.number()
         } else {
             ExitCode::Proven.number()
@@ -155,7 +171,7 @@ impl<'a> Report<'a> {
                 "kind": match remark.kind {
                     RemarkKind::Listed => "listed",
                     RemarkKind::Human => "by_hand",
-                    RemarkKind::Unproven => "not_proven",
+                    RemarkKind::Unproven | RemarkKind::Outdated => "not_proven",
                     RemarkKind::Forged => "forged",
                 },
                 "commit": commit.id,
@@ -204,7 +220,7 @@ impl<'a> Report<'a> {
                 RemarkKind::Listed => "",
                 RemarkKind::Human if self.args.allow_accepted => "allowed: ",
                 RemarkKind::Human => "by hand: ",
-                RemarkKind::Unproven => "not proven: ",
+                RemarkKind::Unproven | RemarkKind::Outdated => "not proven: ",
                 RemarkKind::Forged => "forged: ",
             };
             let (id, what) = (commit.id.short(), &remark.what);
@@ -228,9 +244,6 @@ impl<'a> Report<'a> {
             ),
         };
         match self.exit_code() {
-            0 if self.base == self.head => {
-                "The head is the base itself: name the branch's base with `--base`.".to_owned()
-            }
             0 if self.rows.iter().all(|row| row.at.is_none()) => {
                 format!("The branch ticks nothing.{open}")
             }
@@ -243,14 +256,40 @@ impl<'a> Report<'a> {
                 "Not proven: a human's word stands for a proof, which an agent can imitate. If you \
                  know who wrote these commits, use `--allow-accepted`.{open}"
             ),
+            _ if self.remarks.iter().any(|remark| remark.kind == RemarkKind::Outdated) => format!(
+                "Not proven: the base has moved on. Rebase the branch on it, or merge it into the \
+                 branch.{open}"
+            ),
+            _ if self.rows.iter().any(|row| row.by_changed_rules) && !self.args.allow_accepted => {
+                format!(
+                    "Not proven by the rules of the base: the branch changes TASK.md, or tests in a \
+                     human's commit. If you know who wrote these commits, use \
+                     `--allow-accepted`.{open}"
+                )
+            }
             _ => format!("Not proven.{open}"),
         }
     }
 
     fn only_by_hand(&self) -> bool {
         !self.rows.iter().any(|row| row.result == RowResult::Unproven)
-            && !self.remarks.iter().any(|remark| remark.kind == RemarkKind::Unproven)
+            && !self
+                .remarks
+                .iter()
+                .any(|remark| matches!(remark.kind, RemarkKind::Unproven | RemarkKind::Outdated))
     }
+}
+
+/// Do the rules for a criterion differ between two versions of TASK.md?
+fn differ(old: &Task, new: &Task, criterion: &Criterion) -> bool {
+    let commands = |it: &Criterion| -> Vec<String> {
+        it.verify.iter().map(|verify| verify.command.clone()).collect()
+    };
+    let new_one = new.criteria.iter().find(|it| it.key == criterion.key);
+    old.settings != new.settings
+        || new_one.is_none_or(|it| {
+            commands(it) != commands(criterion) || it.may_change != criterion.may_change
+        })
 }
 
 fn result(tick: &DerivedTick, args: &VerifyArgs) -> RowResult {

@@ -3,6 +3,8 @@
 //! Invariant: each tick is judged by the same path as a verdict of a run. What the base's room lacks
 //! is told apart from work that does not hold.
 
+use std::path::PathBuf;
+
 use globset::GlobSet;
 
 use super::claims::{Claims, TickClaim};
@@ -78,6 +80,8 @@ pub struct DerivedTick {
     pub claim: TickClaim,
     /// What proves it, if anything does.
     pub proof: Option<Proof>,
+    /// A human may have changed what decides, before the commit that ticks it.
+    pub after_human: bool,
     /// Its own checks are green at the head.
     pub green_at_head: bool,
     /// Why it is not proven, or no more than a commit.
@@ -118,6 +122,7 @@ pub async fn derive(
         protect: globs(&it.task.settings.protect)?,
         first_seen: first_seen(&base, &files, it.table),
         base,
+        by_human: Vec::new(),
         names: names(&it.repo.files(head, &[])?),
         needed: &needed,
         harness: start.clone(),
@@ -125,8 +130,13 @@ pub async fn derive(
     let mut ticks = Vec::new();
     let mut human = it.human();
     for claim in &it.claims.ticks {
-        for (_, from, to) in human.extract_if(.., |(at, ..)| *at <= claim.at) {
-            run.add_human(&from, &to)?;
+        for (at, from, to) in human.extract_if(.., |(at, ..)| *at <= claim.at) {
+            if it.by_hand {
+                run.add_human(&from, &to)?;
+            } else {
+                let changes = it.repo.between(&from, &to)?;
+                run.by_human.extend(changes.into_iter().map(|change| (at, change.path)));
+            }
         }
         match run.tick(rooms, claim).await? {
             Ok(tick) => ticks.push(tick),
@@ -141,9 +151,9 @@ pub async fn derive(
 }
 
 impl Derivation<'_> {
-    /// What humans committed, with the place of the last commit, if that counts.
+    /// What humans committed, with the place of the last commit.
     fn human(&self) -> Vec<(usize, Oid, Oid)> {
-        let pairs = self.seen.windows(2).filter(|_| self.by_hand);
+        let pairs = self.seen.windows(2);
         let mut commits: Vec<Ancestor> = pairs
             .map(|pair| Ancestor {
                 id: pair[1].commit.id.clone(),
@@ -178,6 +188,8 @@ struct Deriving<'a> {
     setup: &'a RoomSetup,
     protect: GlobSet,
     base: Vec<CheckResult>,
+    /// What humans changed so far that does not count, with the place of the last commit.
+    by_human: Vec<(usize, PathBuf)>,
     first_seen: Vec<FirstSeen>,
     /// Names of files and folders at the head.
     names: Vec<String>,
@@ -224,13 +236,16 @@ impl Deriving<'_> {
             claim: claim.clone(),
             proof: None,
             green_at_head: false,
+            after_human: self.after_human(claim, &proved),
             why: Vec::new(),
             checks: Vec::new(),
         };
         for check in self.base.iter().filter(|check| check.criteria.contains(&claim.key)) {
             tick.checks.push(DerivedCheck { stage: ProofStage::Base, result: check.clone() });
             let now = proved.checks.iter().find(|now| now.command == check.command);
-            if let Some(lacks) = now.and_then(|now| lacks_in_both(check, now, &self.names)) {
+            let Some(now) = now else { continue };
+            let room = rooms.warm()?;
+            if let Some(lacks) = lacks_in_both(check, now, &self.names, |path| room.ignores(path)) {
                 return Ok(Err(lacks));
             }
         }
@@ -244,6 +259,13 @@ impl Deriving<'_> {
             self.learn(commit, &proved, &claim.key)?;
         }
         Ok(Ok(tick))
+    }
+
+    /// Is something put back that a human may have changed before the tick?
+    fn after_human(&self, claim: &TickClaim, proved: &Proved) -> bool {
+        let put_back = proved.put_back.iter().flat_map(|run| &run.harness);
+        let mut put_back = put_back.map(|change| &change.path);
+        put_back.any(|path| self.by_human.iter().any(|(at, by)| *at < claim.at && by == path))
     }
 
     /// What green checks at a commit prove.

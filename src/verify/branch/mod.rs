@@ -6,9 +6,11 @@
 
 mod claims;
 mod derive;
+mod moved_on;
 mod records;
 mod seen;
 
 pub use claims::{Claims, TickClaim, claims};
 pub use derive::{Derivation, DerivedCheck, DerivedTick, ProofStage, derive};
+pub use moved_on::{TaskTree, moved_on};
 pub use seen::{Remark, RemarkKind, Seen};

@@ -36,6 +36,8 @@ pub enum RemarkKind {
     Human,
     /// It is not proven.
     Unproven,
+    /// The base's own rules are others by now.
+    Outdated,
     /// A record says what is not so.
     Forged,
 }

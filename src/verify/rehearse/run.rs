@@ -18,7 +18,7 @@ use crate::verify::proof_room::{ProofRoom, Shown};
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::prove::{ProofRules, globs, may_change, prove};
 use crate::verify::repo::Repo;
-use crate::verify::room_lacks::{cannot_run, setup_failed};
+use crate::verify::room_lacks::{may_lack, room_lacks, setup_failed};
 use crate::verify::setup::RoomSetup;
 use crate::verify::weigh::reasons;
 
@@ -38,6 +38,8 @@ pub struct Rehearsal<'a> {
     pub task: &'a Task,
     /// The commit that a run would begin on.
     pub head: &'a Oid,
+    /// How checks run in the working tree, if nothing that they write stays there.
+    pub tree: Option<&'a CheckOptions>,
 }
 
 /// What became of a check at the start.
@@ -52,6 +54,11 @@ pub struct RehearsedCheck {
 }
 
 impl RehearsedCheck {
+    /// Green at least once.
+    fn is_green(&self) -> bool {
+        self.start.contains(&true)
+    }
+
     /// Green once and red another time.
     pub fn is_flaky(&self) -> bool {
         self.start.contains(&true) && self.start.contains(&false)
@@ -105,7 +112,11 @@ pub struct Rehearsed {
     pub whole_task: Option<RehearsedCriterion>,
 }
 
-/// Rehearses the open criteria, and the checks of the whole task. `tell` hears what is tried next.
+/// Hears what people are told.
+type Tell<'a> = &'a (dyn Fn(&str) + Sync);
+
+/// Rehearses the open criteria, and the checks of the whole task. `tell` hears what is tried next,
+/// and `note` hears what may be wrong with a check.
 /// `Err` in the answer is what a check or the room lacks.
 ///
 /// # Errors
@@ -114,7 +125,7 @@ pub async fn rehearse(
     it: &Rehearsal<'_>,
     rooms: &mut ProofRooms,
     to_run: (&dyn Checks, &CheckOptions),
-    tell: &(dyn Fn(&str) + Sync),
+    heard: (Tell<'_>, Tell<'_>),
 ) -> Result<Result<Rehearsed, String>, VerifyError> {
     let setup = RoomSetup::of(&it.task.settings);
     let start = it.repo.files(it.head, rooms.human())?;
@@ -132,7 +143,7 @@ pub async fn rehearse(
     }
     let mut found = Vec::new();
     for criterion in all {
-        match it.criterion(criterion, &start, &setup, rooms, to_run, tell).await? {
+        match it.criterion(criterion, &start, &setup, rooms, to_run, heard).await? {
             Ok(rehearsed) => found.push(rehearsed),
             Err(lacks) => return Ok(Err(lacks)),
         }
@@ -175,15 +186,29 @@ impl Rehearsal<'_> {
         setup: &RoomSetup,
         rooms: &mut ProofRooms,
         to_run: (&dyn Checks, &CheckOptions),
-        tell: &(dyn Fn(&str) + Sync),
+        (tell, note): (Tell<'_>, Tell<'_>),
     ) -> Result<Result<RehearsedCriterion, String>, VerifyError> {
         let text = &criterion.key.text;
         let planned = planned(criterion);
         tell(&format!("`{text}`: {TIMES} times at the start"));
-        let (checks, last) = match self.at_start(&planned, rooms.warm()?, to_run).await? {
-            Ok(found) => found,
-            Err(lacks) => return Ok(Err(lacks)),
-        };
+        let (checks, last) = self.at_start(&planned, rooms.warm()?, to_run).await?;
+        for check in &last {
+            let lacks = match setup.commands.is_empty() {
+                true => rooms.cannot_run(check)?,
+                false => None,
+            };
+            let is_red = checks.iter().any(|it| it.command == check.command && !it.is_green());
+            let lacks = match lacks {
+                None if is_red => self.differs_in_tree(check, rooms.warm()?, to_run.0).await,
+                lacks => lacks,
+            };
+            if let Some(lacks) = lacks {
+                return Ok(Err(lacks));
+            }
+            if let Some(line) = may_lack(check).filter(|_| is_red) {
+                note(&format!("`{}` may be unable to run: {line}", check.command));
+            }
+        }
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
         let found = judges(start, self.table, &commands);
         let mut rehearsed = RehearsedCriterion {
@@ -206,6 +231,8 @@ impl Rehearsal<'_> {
         let all: Vec<Cheat> = all
             .into_iter()
             .filter(|cheat| !cheat.edits.iter().any(|edit| protect.is_match(edit.path())))
+            // Nor is there a file behind a link or in a submodule that a commit could change.
+            .filter(|cheat| !cheat.edits.iter().any(|edit| is_below_entry(start, edit.path())))
             .collect();
         let may_change = may_change(self.task, Some(&criterion.key))?;
         let rules = ProofRules {
@@ -236,7 +263,7 @@ impl Rehearsal<'_> {
         planned: &[PlannedCheck],
         room: &mut ProofRoom,
         (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<Result<(Vec<RehearsedCheck>, Vec<CheckResult>), String>, VerifyError> {
+    ) -> Result<(Vec<RehearsedCheck>, Vec<CheckResult>), VerifyError> {
         let mut found: Vec<RehearsedCheck> = planned
             .iter()
             .map(|check| RehearsedCheck {
@@ -252,9 +279,6 @@ impl Rehearsal<'_> {
             let ran = room.run(shown, planned, checks, options).await?;
             last.clear();
             for (at, check) in ran.into_iter().enumerate() {
-                if let Some(lacks) = cannot_run(&check.result) {
-                    return Ok(Err(lacks));
-                }
                 // It was green, and red at once after that.
                 if check.flaky {
                     found[at].start.push(true);
@@ -269,8 +293,24 @@ impl Rehearsal<'_> {
             millis.sort_unstable();
             check.millis = millis[TIMES / 2];
         }
-        Ok(Ok((found, last)))
+        Ok((found, last))
     }
+
+    /// What the room lacks, if a check that is red in it is not in the working tree.
+    async fn differs_in_tree(
+        &self,
+        room: &CheckResult,
+        at: &ProofRoom,
+        checks: &dyn Checks,
+    ) -> Option<String> {
+        let tree = checks.run(&room.command, self.tree?).await;
+        room_lacks(room, &tree, at.elsewhere())
+    }
+}
+
+/// Is a path below a file, a link, or a submodule?
+fn is_below_entry(start: &TreeFiles, path: &Path) -> bool {
+    path.ancestors().skip(1).any(|above| start.paths().contains_key(above))
 }
 
 fn accepted(cheat: &Cheat, start: &TreeFiles) -> AcceptedCheat {

@@ -5,7 +5,7 @@
 //! a change; then what git does not see is [removed](super::strays).
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use git2::build::CheckoutBuilder;
@@ -57,6 +57,19 @@ impl PrivateRepo {
         drop(statuses);
         self.keep_open(repo);
         Ok(ignored)
+    }
+
+    /// Does git ignore a path, or a folder that it is in? No file need be there.
+    pub fn ignores(&mut self, path: &Path) -> bool {
+        let Ok(repo) = self.open() else { return false };
+        let mut above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
+        let ignored = above.any(|above| {
+            // `node_modules/` is a pattern for folders.
+            let folder = above.join("");
+            [above, &folder].iter().any(|it| repo.is_path_ignored(it).unwrap_or(false))
+        });
+        self.keep_open(repo);
+        ignored
     }
 
     fn look_and_put_back(&mut self, held: &Held, tidied: &mut Tidied) -> Result<(), VerifyError> {
