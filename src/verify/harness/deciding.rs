@@ -95,10 +95,17 @@ fn compares_parameters(code: &str) -> bool {
         let body: String = code[all.end()..].chars().take(200).filter(|c| *c != '$').collect();
         let squeezed: String = body.split_whitespace().collect::<Vec<_>>().join(" ");
         let (one, two) = (one.as_str(), two.as_str());
-        let compared = ["!=", "!==", "==", "===", "is not", "ne", "eq", "<>"].iter().any(|sign| {
-            squeezed.contains(&format!("{one} {sign} {two}"))
-                || squeezed.contains(&format!("{two} {sign} {one}"))
-        });
+        let compared = |signs: &[&str]| {
+            signs.iter().any(|sign| {
+                squeezed.contains(&format!("{one} {sign} {two}"))
+                    || squeezed.contains(&format!("{two} {sign} {one}"))
+            })
+        };
+        // A failure if both are the same asserts nothing: `if from == to: raise`.
+        let or_else = ["assert", "||", " or ", "return", "else", "unless"];
+        let equal = || or_else.iter().any(|word| squeezed.contains(word));
+        let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
+            || (compared(&["==", "===", "eq"]) && equal());
         compared && FAILS.is_match(&squeezed)
     })
 }
@@ -125,11 +132,15 @@ static C_TESTS: LazyLock<Regex> = LazyLock::new(|| {
 
 static C_MAIN: LazyLock<Regex> = LazyLock::new(|| regex(r"\bmain\s*\(\s*(?:void)?\s*\)"));
 
-/// What a call gives is compared.
+/// What a call gives is compared with a value that is no error code.
 static C_ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b\w*(?:assert|check|expect)\w*!?\s*\([^;\n]*\w\s*\([^;\n]*\)[^;\n]*\)|\bif\s*\(?[^;\n]*\w\([^;\n]*\)\s*[!=]=[^;]{0,80}\b(?:abort|exit|Exit|Fatalf?|panic|return\s+[1-9])|return\s[^;\n]*\w\([^;\n]*\)\s*[!=]=",
-    )
+    regex(concat!(
+        r"\b(?:assert|ASSERT|CHECK|EXPECT|REQUIRE)\w*!?\s*\([^;\n]*\w\([^;\n]*(?:==|cmp\()",
+        r"|\b(?:assert|ASSERT|CHECK|EXPECT|REQUIRE)\w*!?\s*\([^;\n]*cmp\(",
+        r"|\b(?:assert_(?:eq|ne)!|(?:ASSERT|CHECK|EXPECT|REQUIRE)_?(?:EQ|STR)\w*)\s*\(",
+        r#"|\bif\s*\(?[^;\n]*\w\([^;\n]*\)\s*!=\s*(?:[1-9"]|\w\s*[*+]|\w+\()[^;]{0,80}\b(?:abort|exit|Exit|Fatalf?|panic|return\s+[1-9])"#,
+        r#"|\bif\s*\(\s*str\w*cmp\([^;\n]*\([^;\n]*"[^;]{0,80}\b(?:abort|exit|return\s+[1-9])"#,
+    ))
 });
 
 static OTHER_TESTS: LazyLock<Regex> = LazyLock::new(|| {
@@ -165,7 +176,7 @@ static OTHER_ENDS: LazyLock<Regex> = LazyLock::new(|| {
 
 static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"\bassert\w*\.\w*(?:[eE]qual|[tT]hrows|[rR]ejects|[mM]atch)\w*\s*\(|\bexpect\([^\n]*\)\s*\.",
+        r"\bassert\w*\.\w*(?:[eE]qual|[tT]hrows|[rR]ejects|[mM]atch)\w*\s*\(|\bexpect\([^\n]*\)\s*\.(?:not\b|to\b|to[A-Z])",
         r"|\bassert_?(?:[eE]q\w*|[nN]ot_?[eE]q\w*|[sS]ame|[tT]hat|[tT]rue|[fF]alse)\s*[(!]",
     ))
 });

@@ -199,6 +199,19 @@ fn programs_that_are_built_to_check() {
             product: "main.c",
         },
         Case {
+            check: "make test",
+            files: &[
+                ("Makefile", "test: app\n\tsh tests/a.sh\napp: main.c\n\tcc -o app main.c\n"),
+                (
+                    "main.c",
+                    "int main(void) {\n    if (init() != 0) return 1;\n    return run() == 0 ? 0 : 1;\n}\n",
+                ),
+                ("tests/a.sh", "x"),
+            ],
+            decides: "tests/a.sh",
+            product: "main.c",
+        },
+        Case {
             check: "cargo run --offline --example gate",
             files: &[
                 ("examples/gate.rs", "fn main() { assert_eq!(sq::sq(3), 9); }\n"),
@@ -333,6 +346,19 @@ fn helpers_of_tests_anywhere() {
             ],
             decides: "lib/Kit.pm",
             product: "lib/Sq.pm",
+        },
+        Case {
+            check: "pytest",
+            files: &[
+                TEST_PY,
+                ("kit.py", "def same(a, b):\n    assert a == b\n"),
+                (
+                    "app.py",
+                    "def move(source, target):\n    if source == target:\n        raise ValueError(source)\n",
+                ),
+            ],
+            decides: "kit.py",
+            product: "app.py",
         },
         Case {
             check: "make test",
