@@ -1,4 +1,5 @@
-//! `#[cfg(test)]` modules of Rust sources, found by a scanner that knows comments and literals.
+//! `#[cfg(test)]` modules of Rust sources, and other test-only items that assert, found by a scanner
+//! that knows comments and literals.
 //!
 //! The scanner reads what an agent wrote: it has no recursion that grows with the input's brackets.
 
@@ -8,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A test module of a file.
+/// A test module of a file, or another test-only item that asserts.
 #[derive(Clone, Debug)]
 struct Module {
     /// Its name with the modules around it.
@@ -17,6 +18,8 @@ struct Module {
     span: Range<usize>,
     /// Declared only; its content is in another file.
     declared: bool,
+    /// Another item than a module.
+    item: bool,
 }
 
 /// The current text with the start's test modules in place of its own, or nothing if they are the
@@ -87,7 +90,7 @@ pub(super) fn test_names(code: &str) -> BTreeSet<String> {
 /// The text without its test modules.
 pub(super) fn without_modules(code: &str) -> String {
     let mut text = code.to_owned();
-    for module in modules(code).into_iter().rev() {
+    for module in modules(code).into_iter().rev().filter(|module| !module.item) {
         text.replace_range(module.span, "");
     }
     text
@@ -97,6 +100,22 @@ fn has_tests(body: &str) -> bool {
     ["#[test]", "::test]", "::test(", "#[rstest", "#[test_case", "proptest!", "#[quickcheck"]
         .iter()
         .any(|mark| body.contains(mark))
+}
+
+/// A test-only item that is no module, if it asserts: a helper of tests.
+fn asserting_item(code: &str, head: Range<usize>, end: usize, prefix: &str) -> Option<Module> {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\b(?:fn|macro_rules!|impl|trait|const|static)\b[^({<]*").expect("valid")
+    });
+    let body = &code[head.start..end];
+    let asserts = ["assert", "panic!", "unwrap()", "expect(", "exit("];
+    let name = NAME.find(&code[head.clone()])?.as_str().trim().replace("::", ".");
+    asserts.iter().any(|word| body.contains(word)).then(|| Module {
+        name: format!("{prefix}{name}"),
+        span: head.start..end,
+        declared: false,
+        item: true,
+    })
 }
 
 fn is_test_attribute(attribute: &str) -> bool {
@@ -168,7 +187,11 @@ impl Scanner<'_> {
                 }
                 b'(' | b'[' => at = self.closing(at, range.end),
                 b'{' => {
+                    let head = begins..at;
                     at = self.closing(at, range.end);
+                    if tests {
+                        found.extend(asserting_item(code, head, at, prefix));
+                    }
                     (item, tests) = (None, false);
                 }
                 b';' => {
@@ -186,7 +209,7 @@ impl Scanner<'_> {
                         let declared = self.bytes.get(body) != Some(&b'{');
                         let name = format!("{prefix}{name}");
                         if tests {
-                            found.push(Module { name, span: begins..ends, declared });
+                            found.push(Module { name, span: begins..ends, declared, item: false });
                         } else if !declared {
                             open.push((body + 1..ends.saturating_sub(1), format!("{name}::")));
                         }

@@ -49,7 +49,11 @@ impl Variables {
                     word.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
                 })
             });
-            let words = words.flat_map(|word| globbed(start, folder, &word).unwrap_or(vec![word]));
+            let words = words.flat_map(|word| {
+                let quoted = command.quoted_globs.contains(&word);
+                let names = if quoted { None } else { globbed(start, folder, &word) };
+                names.unwrap_or(vec![word])
+            });
             ShellCommand { words: words.collect(), ..command.clone() }
         };
         (0..count).map(one).collect()
@@ -64,7 +68,7 @@ fn uses(word: &str, name: &str) -> bool {
 }
 
 /// The files that a glob names.
-fn globbed(start: &dyn SourceTree, folder: &Path, word: &str) -> Option<Vec<String>> {
+pub(super) fn globbed(start: &dyn SourceTree, folder: &Path, word: &str) -> Option<Vec<String>> {
     if !word.contains(['*', '?']) || word.starts_with('-') {
         return None;
     }

@@ -17,7 +17,7 @@ pub(super) fn changed_tests(
     let kinds: &[(&str, Reader)] = match extension(path) {
         "rs" => &[("doctest", rust_doctests), ("test function", cfg_test)],
         "py" => &[("doctest", python_doctests), ("test function", python_tests)],
-        "md" | "rst" => &[("doctest", python_doctests)],
+        "md" | "rst" | "txt" => &[("doctest", python_doctests)],
         "js" | "ts" | "mjs" | "tsx" => &[("in-source test", in_source_tests)],
         _ => &[],
     };

@@ -1,11 +1,16 @@
 //! Interpreters: which script or module they run.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use globset::Glob;
+use regex::Regex;
 
+use super::deciding;
+use super::entries::json_text::{get, unquoted};
+use super::files::text;
 use super::named;
-use super::paths::{file_name, inside, normal, sounds_like_a_check};
+use super::paths::{extension, file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::reader::{ReadAt, Reader};
 use super::shell::{ShellCommand, Use};
@@ -26,13 +31,14 @@ impl Reader<'_> {
         let shell = programs::program(program) == Program::Shell;
         let decides = command.usage == Use::Status;
         let mut options_end = false;
+        let mut loaded = String::new();
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
             let short = word.starts_with('-') && !word.starts_with("--");
             let next = rest.as_slice().first();
             match word.as_str() {
                 _ if options_end => {
-                    if let Some(path) = self.file(word, place) {
+                    for path in self.scripts(program, word, place) {
                         self.executed(&path, decides, place, depth);
                     }
                     return self.subjects(rest.as_slice(), place);
@@ -49,8 +55,9 @@ impl Reader<'_> {
                 "-m" if program.starts_with("py") => {
                     return self.module(rest.as_slice(), decides, place, depth);
                 }
-                "-r" | "--require" | "--import" | "--loader" | "--preload" => {
-                    if let Some(path) = next.and_then(|name| self.file(name, place)) {
+                _ if takes_a_file(program, word) => {
+                    let files = next.map(|name| self.scripts(program, name, place));
+                    for path in files.unwrap_or_default() {
                         self.judge(&path, place, depth);
                     }
                     rest.next();
@@ -58,8 +65,10 @@ impl Reader<'_> {
                 _ if shell && short && word.ends_with('o') && !word.contains('c') => {
                     rest.next();
                 }
-                "-o" | "-O" | "-W" | "-X" | "-I" | "-d" | "-M" | "+o" => {
-                    rest.next();
+                "-o" | "-O" | "-W" | "-X" | "-I" | "-d" | "-M" | "+o" | "-cp" | "-classpath" => {
+                    if let Some(name) = rest.next() {
+                        self.option_file(name, place, depth);
+                    }
                 }
                 _ if shell && short && word.contains('c') => {
                     let pipefail = arguments.iter().any(|word| word == "pipefail");
@@ -69,33 +78,55 @@ impl Reader<'_> {
                     }
                     return;
                 }
-                "-c" | "-e" | "-p" | "-pe" | "-ne" | "--eval" | "--print" => {
+                "-c" | "-e" | "-p" | "-r" | "-pe" | "-ne" | "--eval" | "--print" => {
                     if let Some(code) = next {
-                        sources::of_code(self, program, code, place, depth);
+                        let code = format!("{loaded}{code}");
+                        self.inline(program, &code, decides, place, depth);
                     }
                     self.subjects(rest.as_slice().get(1..).unwrap_or_default(), place);
                     return;
                 }
-                _ if word.starts_with('-') => {}
+                _ if word.starts_with('-') => {
+                    // `-MGate`, `-rgate`: a module that is loaded first.
+                    if let Some(name) = word.strip_prefix("-M").or(word.strip_prefix("-r")) {
+                        loaded.push_str(&format!("use {name};\n"));
+                    }
+                    self.option_file(word, place, depth);
+                }
                 _ if programs::program(word) == Program::Runner && word.contains('/') => {
                     return self.runner(rest.as_slice(), place, depth);
                 }
                 _ => {
-                    if let Some(path) = self.file(word, place) {
-                        self.executed(&path, decides, place, depth);
-                    } else if program.starts_with("deno") || program.starts_with("bun") {
+                    let scripts = self.scripts(program, word, place);
+                    if scripts.is_empty() && matches!(program, "deno" | "bun" | "dart") {
                         continue;
+                    }
+                    for path in scripts {
+                        self.executed(&path, decides, place, depth);
                     }
                     return self.subjects(rest.as_slice(), place);
                 }
             }
         }
-        // The program comes from the standard input.
+        self.standard_input(program, command, before, place, depth);
+    }
+
+    /// The program comes from the standard input.
+    fn standard_input(
+        &mut self,
+        program: &str,
+        command: &ShellCommand,
+        before: &[ShellCommand],
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        let shell = programs::program(program) == Program::Shell;
+        let decides = command.usage == Use::Status;
         if let Some(code) = &command.document {
             if shell {
                 self.lines(code, place, depth + 1);
             } else {
-                sources::of_code(self, program, code, place, depth);
+                self.inline(program, code, decides, place, depth);
             }
         }
         let piped = before.iter().filter(|other| other.pipeline == command.pipeline);
@@ -104,6 +135,64 @@ impl Reader<'_> {
         for word in words {
             if let Some(path) = self.file(&word, place) {
                 self.found.subjects.remove(&path);
+                self.judge(&path, place, depth);
+            }
+        }
+    }
+
+    /// The files that a word may stand for: a script, also without its ending, a folder with a main
+    /// file, or the source of a class.
+    fn scripts(&self, program: &str, word: &str, place: &ReadAt) -> Vec<PathBuf> {
+        const ENDINGS: [&str; 9] = [
+            "/__main__.py",
+            ".js",
+            ".mjs",
+            ".cjs",
+            ".ts",
+            "/index.js",
+            "/index.mjs",
+            "/index.cjs",
+            "/index.ts",
+        ];
+        if program == "java" && !word.contains('/') && !word.ends_with(".java") {
+            let source = PathBuf::from(word.replace('.', "/")).with_extension("java");
+            let paths = self.start.paths().keys().filter(|path| path.ends_with(&source));
+            return paths.cloned().collect();
+        }
+        let word = word.trim_end_matches('/');
+        let main = inside(&place.folder, &format!("{word}/package.json"))
+            .and_then(|path| text(self.start, &path))
+            .and_then(|code| get(&code, &["main"]).map(unquoted))
+            .map(|main| format!("{word}/{main}"));
+        let found = self.file(word, place);
+        let found = found.or_else(|| main.and_then(|main| self.file(&main, place)));
+        let ended = || ENDINGS.iter().find_map(|end| self.file(&format!("{word}{end}"), place));
+        found.or_else(ended).into_iter().collect()
+    }
+
+    /// The file in an option: `--env-file=x`, `-d auto_prepend_file=x`.
+    fn option_file(&mut self, word: &str, place: &ReadAt, depth: usize) {
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        if let Some(path) = self.file(value, place) {
+            self.judge(&path, place, depth);
+        }
+    }
+
+    /// Code in a command. If it only calls others, what it loads decides.
+    fn inline(&mut self, program: &str, code: &str, decides: bool, place: &ReadAt, depth: usize) {
+        sources::of_code(self, program, code, place, depth);
+        if !decides || !place.direct {
+            return;
+        }
+        let calls = only_calls(code);
+        let named = |path: &&PathBuf| {
+            programs::runs(program, extension(path))
+                && deciding::mentions(code, deciding::loaded_name(path))
+        };
+        let paths: Vec<_> = self.start.paths().keys().filter(named).cloned().collect();
+        for path in paths {
+            let text = text(self.start, &path).unwrap_or_default();
+            if calls || deciding::is_test_code(&path, &text) || deciding::fails(&path, &text) {
                 self.judge(&path, place, depth);
             }
         }
@@ -123,7 +212,9 @@ impl Reader<'_> {
                 tools::configured(self, module, place, depth);
             }
             "unittest" => {
-                self.runner(rest, place, depth);
+                // A pattern's place is the start folder: `discovered` reads it.
+                let names = rest.iter().filter(|word| !word.contains('*'));
+                self.runner(&names.cloned().collect::<Vec<_>>(), place, depth);
                 self.discovered(rest, place, depth);
                 for name in rest.iter().filter(|word| !word.starts_with('-')) {
                     if let Some(path) = self.python_module(name, place) {
@@ -131,12 +222,23 @@ impl Reader<'_> {
                     }
                 }
             }
+            // The examples of a text are a test; those of a module are compared.
+            "doctest" => {
+                let is_code = |word: &&String| word.ends_with(".py") || word.starts_with('-');
+                let (code, texts): (Vec<_>, Vec<_>) = rest.iter().partition(is_code);
+                let owned = |words: Vec<&String>| words.into_iter().cloned().collect::<Vec<_>>();
+                self.runner(&owned(texts), place, depth);
+                self.subjects(&owned(code), place);
+            }
             "py_compile" | "compileall" | "pyflakes" | "flake8" | "mypy" | "ruff" | "pylint"
-            | "black" | "isort" | "json.tool" | "doctest" | "tabnanny" | "venv" | "pip" => {
+            | "black" | "isort" | "json.tool" | "tabnanny" | "venv" | "pip" => {
                 self.subjects(rest, place);
             }
             _ => {
-                if let Some(path) = self.python_module(module, place) {
+                let found = self
+                    .python_module(module, place)
+                    .map_or_else(|| self.module_elsewhere(module), |path| vec![path]);
+                for path in found {
                     self.executed(&path, decides, place, depth);
                     self.parent_packages(&path);
                 }
@@ -180,6 +282,14 @@ impl Reader<'_> {
         }
     }
 
+    /// The files of a module in folders that only a variable names: `PYTHONPATH=ci`.
+    fn module_elsewhere(&self, name: &str) -> Vec<PathBuf> {
+        let path = name.replace('.', "/");
+        let ends = [format!("{path}.py"), format!("{path}/__main__.py")];
+        let paths = self.start.paths().keys();
+        paths.filter(|path| ends.iter().any(|end| path.ends_with(end))).cloned().collect()
+    }
+
     /// The `__init__.py` of packages that hold nothing but checks.
     fn parent_packages(&mut self, module: &Path) {
         for package in module.ancestors().skip(1) {
@@ -193,4 +303,35 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Whether the next word is a file that is loaded before the script.
+fn takes_a_file(program: &str, word: &str) -> bool {
+    match word {
+        "-r" => !program.starts_with("php"),
+        "--require"
+        | "--import"
+        | "--loader"
+        | "--preload"
+        | "--env-file"
+        | "--config"
+        | "--experimental-loader"
+        | "-jar"
+        | "--import-map" => true,
+        "-c" => program.starts_with("php"),
+        _ => false,
+    }
+}
+
+/// Does code call something without a comparison of its own?
+fn only_calls(code: &str) -> bool {
+    static LOADS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?:require|import)\s*\(?\s*["'][^"']*["']\s*\)?"#).expect("valid")
+    });
+    const COMPARES: [&str; 14] = [
+        "assert", "==", "!=", "<", ">", " eq ", " ne ", " is ", " in ", "exit", "raise", "throw",
+        "die", "expect",
+    ];
+    let code = LOADS.replace_all(code, "");
+    code.contains('(') && !COMPARES.iter().any(|it| code.contains(it))
 }

@@ -5,6 +5,7 @@
 
 mod cfg_test;
 mod conventions;
+mod deciding;
 mod entries;
 mod expand;
 mod files;

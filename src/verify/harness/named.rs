@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::deciding::is_checking_program;
 use super::entries::{self, makefile};
 use super::files::text;
 use super::paths::{folder, inside, sounds_like_a_check};
@@ -155,9 +156,12 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
         files.extend([format!("tests/{name}.rs"), format!("tests/{name}/main.rs")]);
     }
     for (option, folder) in [("--bin", "src/bin"), ("--example", "examples")] {
-        if let Some(name) = value(option).filter(|name| sounds_like_a_check(name)) {
-            files.extend([format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")]);
-        }
+        let Some(name) = value(option) else { continue };
+        let sources = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")];
+        files.extend(sources.into_iter().filter(|path| {
+            let code = inside(&place.folder, path).and_then(|path| text(reader.start, &path));
+            sounds_like_a_check(name) || code.is_some_and(|code| is_checking_program(&code))
+        }));
     }
     let manifest = value("--manifest-path").and_then(|path| inside(&place.folder, path));
     let folder = manifest.map_or_else(|| place.folder.clone(), |path| folder(&path).to_owned());
@@ -179,15 +183,17 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
 fn go(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
     let Some("run") = arguments.first().map(String::as_str) else { return };
     let Some(what) = arguments[1..].iter().find(|word| !word.starts_with('-')) else { return };
-    if !sounds_like_a_check(what) {
-        return;
-    }
+    let sounds = sounds_like_a_check(what);
     let Some(what) = inside(&place.folder, what) else { return };
+    let checks = |path: &PathBuf| {
+        sounds || text(reader.start, path).is_some_and(|code| is_checking_program(&code))
+    };
     let inside: Vec<PathBuf> = reader
         .start
         .paths()
         .keys()
         .filter(|path| **path == what || path.parent() == Some(&what))
+        .filter(|path| checks(path))
         .cloned()
         .collect();
     for path in inside {

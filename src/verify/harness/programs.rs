@@ -147,9 +147,10 @@ const ENTRIES: [&str; 15] = [
     "yarn",
 ];
 
-const INTERPRETERS: [&str; 14] = [
-    "Rscript", "deno", "julia", "lua", "luajit", "node", "nodejs", "perl", "php", "pwsh", "pypy",
-    "ruby", "ts-node", "tsx",
+const INTERPRETERS: [&str; 28] = [
+    "Rscript", "clojure", "crystal", "dart", "deno", "elixir", "escript", "expect", "groovy",
+    "guile", "java", "jshell", "julia", "lua", "luajit", "node", "nodejs", "octave", "perl", "php",
+    "pwsh", "pypy", "raku", "ruby", "runghc", "tclsh", "ts-node", "tsx",
 ];
 
 /// Whether a name is that of a program that tests, lints, or compiles.
@@ -287,4 +288,20 @@ pub(super) fn is_plainly_a_check(path: &Path) -> bool {
             | "selftest"
             | "smoke"
     )
+}
+
+/// Whether a program runs files with an extension.
+pub(super) fn runs(program: &str, extension: &str) -> bool {
+    match extension {
+        "py" => program.contains("py"),
+        "js" | "cjs" | "mjs" | "ts" | "mts" | "cts" => {
+            ["node", "deno", "bun", "ts"].iter().any(|name| program.contains(name))
+        }
+        "pm" | "pl" => program.contains("perl"),
+        "rb" => program.contains("ruby"),
+        "php" | "lua" => program.contains(extension),
+        "jl" => program.contains("julia"),
+        "R" | "r" => program == "Rscript",
+        _ => false,
+    }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::cfg_test;
 use super::conventions::Role;
+use super::deciding;
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
@@ -124,7 +125,8 @@ impl Work<'_> {
 
     /// A file that the table does not know.
     fn other(&mut self, path: &Path, is_new: bool) {
-        if let Some(what) = tampering::tampers(self.start(), self.now(), path) {
+        let runs_doctests = || self.runs_doctests(path);
+        if let Some(what) = tampering::tampers(self.start(), self.now(), path, &runs_doctests) {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
             self.result.inline_tests.push(test);
         }
@@ -162,12 +164,27 @@ impl Work<'_> {
             })
     }
 
-    /// Whether a file of the start that sounds like a check is loaded by its tests.
+    /// Whether a file of the start is test code, or a helper that its tests load.
     fn is_helper(&self, path: &Path) -> bool {
+        let code = text(self.start(), path).unwrap_or_default();
+        if deciding::is_test_code(path, &code) {
+            return true;
+        }
+        if self.found.subjects.contains(path) {
+            return false;
+        }
         let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-        sounds
-            && !self.found.subjects.contains(path)
-            && self.harness().iter().any(|test| sources::loads(self.start(), test, path))
+        (sounds && self.harness().iter().any(|test| sources::loads(self.start(), test, path)))
+            || (deciding::fails(path, &code)
+                && self.harness().iter().any(|from| self.mentions(from, path)))
+            || entries::toml::is_crate_for_tests(self.start(), path, &code)
+    }
+
+    /// Whether a harness file names another file: a manifest by its name, a test by its module.
+    fn mentions(&self, from: &Path, path: &Path) -> bool {
+        let manifest = self.question.table.role(from) == Some(Role::Manifest);
+        let name = if manifest { file_name(path) } else { deciding::loaded_name(path) };
+        text(self.start(), from).is_some_and(|code| deciding::mentions(&code, name))
     }
 
     /// Whether a new harness file does no harm where it is.

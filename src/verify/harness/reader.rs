@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::expand::globbed;
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{folder, inside, sounds_like_a_check};
 use super::programs;
@@ -165,6 +166,12 @@ impl<'a> Reader<'a> {
             };
             if let Some(path) = self.file(value, place) {
                 self.judge(&path, place, depth);
+            }
+            // A quoted glob is the runner's own.
+            for name in globbed(self.start, &place.folder, value).unwrap_or_default() {
+                if let Some(path) = inside(&place.folder, &name) {
+                    self.judge(&path, place, depth);
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::deciding;
 use super::files::text;
 use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
@@ -88,7 +89,11 @@ fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
     reader.table.role(path).is_some()
         || sounds
         || near
-        || text(reader.start, path).is_some_and(|code| DECIDING.is_match(&code))
+        || text(reader.start, path).is_some_and(|code| {
+            DECIDING.is_match(&code)
+                || deciding::is_test_code(path, &code)
+                || deciding::fails(path, &code)
+        })
 }
 
 /// Folders that hold tools around the product.

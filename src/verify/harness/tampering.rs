@@ -1,5 +1,5 @@
 //! Product files that reach into the tests' own tools: a macro of an assertion's name, or a method
-//! of the test framework that gets another value.
+//! of the test framework that gets another value, or other tests in place of a package's own.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,6 +14,7 @@ pub(super) fn tampers(
     start: &dyn SourceTree,
     now: &dyn SourceTree,
     path: &Path,
+    runs_doctests: &dyn Fn() -> bool,
 ) -> Option<&'static str> {
     let pattern: &Regex = match extension(path) {
         "rs" => &RUST,
@@ -31,7 +32,18 @@ pub(super) fn tampers(
     let new = text(now, path).map(product)?;
     let old: Vec<&str> = old.lines().map(str::trim).collect();
     let mut added = new.lines().map(str::trim).filter(|line| !old.contains(line));
-    added.any(|line| pattern.is_match(line)).then_some("redefined assertion")
+    let python = extension(path) == "py";
+    added.find_map(|line| {
+        if pattern.is_match(line) {
+            Some("redefined assertion")
+        } else if python && LOADED.is_match(line) {
+            Some("replaced tests")
+        } else if python && DOCTESTS.is_match(line) && runs_doctests() {
+            Some("replaced doctests")
+        } else {
+            None
+        }
+    })
 }
 
 /// A macro in the crate's root stands before the standard library's.
@@ -49,6 +61,12 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
         r#"|setattr\(\s*(?:unittest|_?pytest|\w*TestCase)|modules\[\s*["'](?:unittest|pytest)"#,
     ))
 });
+
+/// `unittest` asks a package which tests it has.
+static LOADED: LazyLock<Regex> = LazyLock::new(|| regex(r"\bload_tests\b"));
+
+/// What `doctest` reads of a module.
+static DOCTESTS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b__test__\b|\b__doc__\b|\bdoctest\."));
 
 static NODE: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(

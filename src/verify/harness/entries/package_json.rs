@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::deciding;
 use super::super::files::{SourceTree, text};
-use super::super::paths::file_name;
+use super::super::paths::{file_name, folder, inside};
 use super::super::programs::is_tool;
 use super::super::shell::scan;
 use super::json_text::{get, keys, set, unquoted};
@@ -78,6 +79,13 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
             text = restore(&text, old, &["workspaces"]);
         }
     }
+    for table in ["imports", "exports"] {
+        for name in keys(old, &[table]) {
+            if get(old, &[table, &name]).is_some_and(|targets| hold_helpers(around, targets)) {
+                text = restore(&text, old, &[table, &name]);
+            }
+        }
+    }
     for table in DEPENDENCIES {
         for name in keys(old, &[table]) {
             let was = get(old, &[table, &name]);
@@ -96,6 +104,15 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
         }
     }
     if text == now { Merged::Same } else { Merged::Text(text) }
+}
+
+/// Whether one of the files that a name stands for is a helper of tests.
+fn hold_helpers(around: &Manifests<'_>, targets: &str) -> bool {
+    targets.split('"').filter_map(|target| inside(folder(around.path), target)).any(|path| {
+        text(around.start, &path).is_some_and(|code| {
+            deciding::is_test_code(&path, &code) || deciding::fails(&path, &code)
+        })
+    })
 }
 
 /// Packages that the manifests of the start depend on.

@@ -1,7 +1,11 @@
 //! `Cargo.toml`, `.cargo/config.toml`, and `pyproject.toml`.
 
+use std::path::Path;
+
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::super::files::{SourceTree, text};
+use super::super::paths::{extension, file_name};
 use super::super::programs::is_tool;
 use super::manifests::{Manifests, Merged};
 
@@ -14,6 +18,43 @@ pub(in super::super) fn cargo_alias(code: &str, name: &str) -> Option<Vec<String
     }
     let words = alias.as_array()?.iter().filter_map(|word| word.as_str());
     Some(words.map(str::to_owned).collect())
+}
+
+/// Whether a source belongs to a crate of the repository that other crates use for their tests only,
+/// and asserts.
+pub(in super::super) fn is_crate_for_tests(
+    start: &dyn SourceTree,
+    path: &Path,
+    code: &str,
+) -> bool {
+    if extension(path) != "rs" || !(code.contains("assert") || code.contains("panic!")) {
+        return false;
+    }
+    let own = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    let own = own.map(|above| above.join("Cargo.toml"));
+    let Some(own) = own.into_iter().find(|path| start.paths().contains_key(path)) else {
+        return false;
+    };
+    let parsed = |path: &Path| text(start, path)?.parse::<DocumentMut>().ok();
+    let name = parsed(&own)
+        .and_then(|manifest| manifest.get("package")?.get("name")?.as_str().map(str::to_owned));
+    let Some(name) = name else { return false };
+    let manifests = start.paths().keys().filter(|path| file_name(path) == "Cargo.toml");
+    let (mut by_tests, mut by_product) = (false, false);
+    for manifest in manifests.filter_map(|path| parsed(path)) {
+        let uses = |table: &str| {
+            let table = manifest.get(table).and_then(Item::as_table_like);
+            table.is_some_and(|table| {
+                table.iter().any(|(key, item)| {
+                    let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
+                    package == name && item.as_table_like().is_some()
+                })
+            })
+        };
+        by_tests |= uses("dev-dependencies");
+        by_product |= uses("dependencies") || uses("build-dependencies");
+    }
+    by_tests && !by_product
 }
 
 /// Two documents, of which the second gets parts of the first.

@@ -22,6 +22,8 @@ pub(in crate::verify) enum Use {
 pub(in crate::verify) struct ShellCommand {
     pub(in crate::verify) words: Vec<String>,
     pub(in crate::verify) assignments: Vec<(String, String)>,
+    /// Words whose `*` and `?` are all quoted.
+    pub(in crate::verify) quoted_globs: Vec<String>,
     /// Files that are its standard input.
     pub(in crate::verify) stdin: Vec<String>,
     /// A here-document or here-string.
@@ -130,13 +132,16 @@ impl Scanner {
         while let Some(token) = at.tokens.get(at.next) {
             at.next += 1;
             match token {
-                Token::Word { text, quoted, inner } => {
+                Token::Word { text, quoted, globs, inner } => {
                     for body in inner {
                         self.scan(body, depth + 1, Use::Output);
                     }
                     let first = at.command.words.is_empty() && !quoted;
                     at.command.conditional |= at.alternatives || !at.branches.is_empty();
                     if !(first && self.keyword(&mut at, text)) {
+                        if !globs && text.contains(['*', '?']) {
+                            at.command.quoted_globs.push(text.clone());
+                        }
                         word(&mut at.command, text, *quoted);
                     }
                 }
@@ -287,6 +292,7 @@ impl Scanner {
         ShellCommand {
             words: Vec::new(),
             assignments: Vec::new(),
+            quoted_globs: Vec::new(),
             stdin: Vec::new(),
             document: None,
             usage: base,

@@ -4,4 +4,5 @@ mod cheats;
 mod forms;
 mod honest;
 mod judging;
+mod outside;
 mod tree;

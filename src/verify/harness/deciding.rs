@@ -1,0 +1,190 @@
+//! Files outside of test folders that decide by what they hold: test code, and helpers that compare
+//! two values and fail.
+//!
+//! A file that is taken for one of these by mistake costs a review. One that is missed lets a gutted
+//! helper pass.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::paths::{extension, folder};
+
+/// Whether a file is test code wherever it is: it loads a test framework, or it is a C program
+/// without arguments that asserts.
+pub(super) fn is_test_code(path: &Path, code: &str) -> bool {
+    let pattern: &Regex = match extension(path) {
+        "py" => &PYTHON_TESTS,
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => {
+            return !code.contains("import.meta.vitest") && NODE_TESTS.is_match(code);
+        }
+        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => {
+            return C_TESTS.is_match(code) || C_MAIN.is_match(code) && C_ASSERTS.is_match(code);
+        }
+        "rs" => return !in_crate(path) && code.contains("#[test]"),
+        "go" | "java" | "kt" | "scala" | "groovy" | "rb" | "pl" | "pm" | "php" | "lua" | "cs"
+        | "fs" => &OTHER_TESTS,
+        _ => return false,
+    };
+    pattern.is_match(code)
+}
+
+/// Whether a file that tests load is theirs: it calls assertions, compares two parameters and fails,
+/// or ends the process although it is no program.
+pub(super) fn fails(path: &Path, code: &str) -> bool {
+    let ends: &Regex = match extension(path) {
+        "py" => &PYTHON_ENDS,
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE_ENDS,
+        "sh" | "bash" | "zsh" | "ksh" => return SHELL_ENDS.is_match(code),
+        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C_ENDS,
+        "rs" => return !in_crate(path) && (code.contains("assert") || code.contains("panic!")),
+        "go" | "java" | "kt" | "scala" | "groovy" | "rb" | "pl" | "pm" | "php" | "lua" | "cs"
+        | "fs" | "ex" | "exs" | "jl" | "r" | "R" => &OTHER_ENDS,
+        _ => return false,
+    };
+    ASSERTS.is_match(code)
+        || compares_parameters(code)
+        || (ends.is_match(code) && !PROGRAM.is_match(code))
+}
+
+/// The word by which others load a file: its stem, or its folder's name for `index.js` and the like.
+pub(super) fn loaded_name(path: &Path) -> &str {
+    let name = stem(path);
+    if matches!(name, "index" | "__init__" | "__main__") { stem(folder(path)) } else { name }
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
+}
+
+/// Whether a program checks what calls give, and reads no input.
+pub(super) fn is_checking_program(code: &str) -> bool {
+    static INPUT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"\bos\.(?:Args|Stdin)\b|\bflag\.|\benv::args|\bstdin\(\)"));
+    !INPUT.is_match(code) && C_ASSERTS.is_match(code)
+}
+
+/// Whether a text holds a word.
+pub(super) fn mentions(code: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    !word.is_empty()
+        && code.match_indices(word).any(|(at, _)| {
+            !code[..at].ends_with(inside) && !code[at + word.len()..].starts_with(inside)
+        })
+}
+
+/// Sources of a crate assert and panic as the product.
+fn in_crate(path: &Path) -> bool {
+    path.iter().any(|part| part == "src") || path.ends_with("build.rs")
+}
+
+/// A function that compares its first two parameters with each other and fails.
+fn compares_parameters(code: &str) -> bool {
+    static HEAD: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"\(\s*\$?(\w+)\s*(?::\s*\w+\s*)?,\s*\$?(\w+)[^()\n]*\)"));
+    static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:raise|throw|die|exit|exitCode|abort|assert|fail|error|panic)\b|console\.assert",
+        )
+    });
+    HEAD.captures_iter(code).any(|found| {
+        let (Some(all), Some(one), Some(two)) = (found.get(0), found.get(1), found.get(2)) else {
+            return false;
+        };
+        let body: String = code[all.end()..].chars().take(200).filter(|c| *c != '$').collect();
+        let squeezed: String = body.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (one, two) = (one.as_str(), two.as_str());
+        let compared = |signs: &[&str]| {
+            signs.iter().any(|sign| {
+                squeezed.contains(&format!("{one} {sign} {two}"))
+                    || squeezed.contains(&format!("{two} {sign} {one}"))
+            })
+        };
+        // A failure if both are the same asserts nothing: `if from == to: raise`.
+        let or_else = ["assert", "||", " or ", "return", "else", "unless"];
+        let equal = || or_else.iter().any(|word| squeezed.contains(word));
+        let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
+            || (compared(&["==", "===", "eq"]) && equal());
+        compared && FAILS.is_match(&squeezed)
+    })
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
+
+static PYTHON_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?m)^\s*(?:import|from)\s+(?:unittest|pytest|nose2?|hypothesis|behave|testtools)\b")
+});
+
+static NODE_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"["'](?:node:test|bun:test|@jest/globals|@playwright/test|ava|chai|jasmine|mocha|should|tap|tape|uvu|vitest)["'/]|(?m)^(?:describe|it|test)(?:\.\w+)?\(\s*["'`]"#,
+    )
+});
+
+static C_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"#\s*include\s*[<"](?:CUnit/|catch2/|check\.h>|cmocka|criterion/|gmock/|gtest/|unity\.h)"#,
+    )
+});
+
+static C_MAIN: LazyLock<Regex> = LazyLock::new(|| regex(r"\bmain\s*\(\s*(?:void)?\s*\)"));
+
+/// What a call gives is compared with a value that is no error code.
+static C_ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\b(?:assert|ASSERT|CHECK|EXPECT|REQUIRE)\w*!?\s*\([^;\n]*\w\([^;\n]*(?:==|cmp\()",
+        r"|\b(?:assert|ASSERT|CHECK|EXPECT|REQUIRE)\w*!?\s*\([^;\n]*cmp\(",
+        r"|\b(?:assert_(?:eq|ne)!|(?:ASSERT|CHECK|EXPECT|REQUIRE)_?(?:EQ|STR)\w*)\s*\(",
+        r#"|\bif\s*\(?[^;\n]*\w\([^;\n]*\)\s*!=\s*(?:[1-9"]|\w\s*[*+]|\w+\()[^;]{0,80}\b(?:abort|exit|Exit|Fatalf?|panic|return\s+[1-9])"#,
+        r#"|\bif\s*\(\s*str\w*cmp\([^;\n]*\([^;\n]*"[^;]{0,80}\b(?:abort|exit|return\s+[1-9])"#,
+    ))
+});
+
+static OTHER_TESTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"import\s+(?:static\s+)?(?:io\.kotest|kotlin\.test|org\.(?:assertj|hamcrest|junit|mockito|scalatest|testng)|spock|junit)\b",
+        r#"|(?m)^\s*(?:import\s+)?"(?:testing|github\.com/stretchr/testify/\w+)""#,
+        r#"|require\s*\(?["'](?:minitest|rspec|test/unit|busted|luassert|luaunit)|\b(?:Minitest::|RSpec\.)"#,
+        r"|\buse\s+Test2?::|\bPHPUnit\\|\busing\s+(?:NUnit|Xunit|Microsoft\.VisualStudio\.TestTools)",
+    ))
+});
+
+static PYTHON_ENDS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\bsys\.exit\(|\bSystemExit\b|\bos\._exit\(|\bAssertionError\b"));
+
+static NODE_ENDS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\bprocess\.(?:exit|abort|reallyExit)|\bAssertionError\b"));
+
+/// Arguments of a function are compared, or a failure ends the script.
+static SHELL_ENDS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?:\btest|\[)\s[^\n]*\$\{?[12@][^\n]*\$\{?[12@]|\b(?:exit|return)\s+(?:[1-9]|\$)")
+});
+
+/// Macros that end the process.
+static C_ENDS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"#\s*define\s+\w+\([^)]*\)(?:[^\n\\]|\\\n)*\b(?:_?exit|_Exit|abort|assert|return\s+1)\b")
+});
+
+static OTHER_ENDS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?m)\b(?:exit|abort|die)\s*[(;\d]|^\s*(?:exit|abort)\b|\b(?:System\.exit|os\.Exit|exitProcess)\(|\bAssertionError\b",
+    )
+});
+
+static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\bassert\w*\.\w*(?:[eE]qual|[tT]hrows|[rR]ejects|[mM]atch)\w*\s*\(|\bexpect\([^\n]*\)\s*\.(?:not\b|to\b|to[A-Z])",
+        r"|\bassert_?(?:[eE]q\w*|[nN]ot_?[eE]q\w*|[sS]ame|[tT]hat|[tT]rue|[fF]alse)\s*[(!]",
+    ))
+});
+
+/// Marks of a program, which ends its own process.
+static PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"__main__|\bsys\.argv|\bargparse\b|\bprocess\.(?:argv|on\()|\brequire\.main\b|import\.meta\.(?:main|url)",
+        r"|\.listen\(|__FILE__|\bARGV\b|\$argv\b|\bgetopt|\bfn main\(|\bfunc main\(|\bint\s+main\s*\(|\bvoid\s+main\s*\(|(?m)^(?:async )?(?:def|function) main\(",
+    ))
+});
