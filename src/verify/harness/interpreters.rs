@@ -8,7 +8,7 @@ use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::reader::{ReadAt, Reader};
-use super::shell::{ShellCommand, Use};
+use super::shell::ShellCommand;
 use super::sources;
 use super::tools;
 
@@ -24,7 +24,6 @@ impl Reader<'_> {
         depth: usize,
     ) {
         let shell = programs::program(program) == Program::Shell;
-        let decides = command.usage == Use::Status;
         let mut options_end = false;
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
@@ -32,9 +31,7 @@ impl Reader<'_> {
             let next = rest.as_slice().first();
             match word.as_str() {
                 _ if options_end => {
-                    if let Some(path) = self.file(word, place) {
-                        self.executed(&path, decides, place, depth);
-                    }
+                    self.script(word, rest.as_slice(), command, place, depth);
                     return self.subjects(rest.as_slice(), place);
                 }
                 "-" | "-s" => break,
@@ -47,7 +44,7 @@ impl Reader<'_> {
                     return self.runner(rest.as_slice(), place, depth);
                 }
                 "-m" if program.starts_with("py") => {
-                    return self.module(rest.as_slice(), decides, place, depth);
+                    return self.module(rest.as_slice(), command, place, depth);
                 }
                 "-r" | "--require" | "--import" | "--loader" | "--preload" => {
                     if let Some(path) = next.and_then(|name| self.file(name, place)) {
@@ -81,11 +78,11 @@ impl Reader<'_> {
                     return self.runner(rest.as_slice(), place, depth);
                 }
                 _ => {
-                    if let Some(path) = self.file(word, place) {
-                        self.executed(&path, decides, place, depth);
-                    } else if program.starts_with("deno") || program.starts_with("bun") {
+                    let runs = program.starts_with("deno") || program.starts_with("bun");
+                    if runs && self.file(word, place).is_none() {
                         continue;
                     }
+                    self.script(word, rest.as_slice(), command, place, depth);
                     return self.subjects(rest.as_slice(), place);
                 }
             }
@@ -110,13 +107,19 @@ impl Reader<'_> {
     }
 
     /// `python -m MODULE`.
-    fn module(&mut self, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
+    fn module(
+        &mut self,
+        arguments: &[String],
+        command: &ShellCommand,
+        place: &ReadAt,
+        depth: usize,
+    ) {
         let Some((module, rest)) = arguments.split_first() else { return };
         match module.as_str() {
             "coverage" | "cProfile" | "trace" => {
                 let rest = rest.iter().skip_while(|word| word.as_str() != "-m").skip(1);
                 let rest: Vec<String> = rest.cloned().collect();
-                self.module(&rest, decides, place, depth);
+                self.module(&rest, command, place, depth);
             }
             "pytest" | "nose2" | "nose" | "tox" | "nox" | "behave" | "robot" => {
                 self.runner(rest, place, depth);
@@ -137,7 +140,7 @@ impl Reader<'_> {
             }
             _ => {
                 if let Some(path) = self.python_module(module, place) {
-                    self.executed(&path, decides, place, depth);
+                    self.executed(&path, command, place, depth);
                     self.parent_packages(&path);
                 }
                 self.subjects(rest, place);

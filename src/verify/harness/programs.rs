@@ -26,24 +26,37 @@ pub(super) enum Program {
 }
 
 /// Programs that read, lint, or compile.
-const LOOKS: [&str; 66] = [
+const LOOKS: [&str; 109] = [
+    "When",
     "[",
     "[[",
     "awk",
+    "bandit",
+    "basename",
+    "biome",
     "black",
     "c++",
     "cat",
     "cc",
+    "chmod",
     "clang",
     "clang++",
+    "clang-tidy",
     "cmp",
+    "codespell",
     "comm",
     "cp",
+    "cppcheck",
+    "curl",
     "cut",
     "diff",
+    "dirname",
     "echo",
     "egrep",
     "eslint",
+    "exit",
+    "expr",
+    "false",
     "fgrep",
     "file",
     "find",
@@ -51,48 +64,78 @@ const LOOKS: [&str; 66] = [
     "g++",
     "gawk",
     "gcc",
+    "ghc",
     "gofmt",
     "golangci-lint",
     "grep",
-    "head",
+    "gzip",
     "hadolint",
+    "head",
+    "install",
     "javac",
     "jq",
     "kotlinc",
+    "ktlint",
+    "ln",
     "ls",
+    "markdownlint",
     "mawk",
     "md5sum",
+    "mkdir",
+    "mktemp",
+    "mv",
     "mypy",
     "od",
+    "oxlint",
+    "paste",
     "prettier",
     "printf",
+    "protoc",
+    "psql",
+    "pycodestyle",
     "pylint",
     "pyright",
+    "read",
+    "readlink",
+    "realpath",
+    "return",
     "rg",
     "rm",
+    "rmdir",
     "rubocop",
     "ruff",
     "rustc",
     "rustfmt",
     "scalac",
     "sed",
+    "sha1sum",
     "sha256sum",
     "shellcheck",
+    "shfmt",
     "sort",
+    "sqlite3",
     "stat",
     "strings",
+    "stylelint",
+    "swiftc",
+    "swiftlint",
     "tail",
+    "tar",
     "tee",
     "test",
+    "tidy",
     "touch",
     "tr",
+    "true",
     "tsc",
     "uniq",
+    "unzip",
     "wc",
     "xmllint",
     "xxd",
     "yamllint",
     "yq",
+    "zip",
 ];
 
 const RUNNERS: [&str; 31] = [
@@ -268,6 +311,18 @@ pub(super) fn program_file(word: &str) -> Option<&str> {
     // The rest of the word belongs to an option with a value: `-efoo`, `-Ff`.
     let valued = letters[..at].contains(['A', 'B', 'C', 'D', 'F', 'd', 'e', 'm', 'v']);
     (!valued && letters[..at].chars().all(char::is_alphabetic)).then(|| &letters[at + 1..])
+}
+
+/// Where the words of an unknown program hold another one that it runs.
+pub(super) fn inner_program(words: &[String]) -> Option<usize> {
+    let runs = |word: &String| {
+        matches!(
+            program(word),
+            Program::Shell | Program::Interpreter | Program::Runner | Program::Entry
+        )
+    };
+    let looks = || words.first().filter(|word| program(word) == Program::Looks).map(|_| 0);
+    words.iter().position(runs).or_else(looks)
 }
 
 /// Whether a script is a check by its plain name, whatever is done with its output.
