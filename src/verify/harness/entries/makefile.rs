@@ -61,6 +61,9 @@ fn kind(line: &str) -> LineKind {
     if plain.is_empty() {
         return LineKind::Blank;
     }
+    if plain.trim_start_matches(['-', 's']).starts_with("include ") {
+        return LineKind::Other;
+    }
     let colon = plain.find(':');
     let equals = plain.find('=');
     match (colon, equals) {

@@ -60,7 +60,8 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
     let asked = ["$?", "PIPESTATUS", "pipestatus", "wait", "trap "];
     let asked = asked.iter().any(|word| text.contains(word));
     for command in found {
-        let counts = command.usage != Use::Ignored || asked || command.function.is_some();
+        let counts = command.usage != Use::Ignored || asked || command.asked;
+        let counts = counts || command.function.is_some();
         command.decides = !command.compared && counts;
     }
 }

@@ -46,6 +46,8 @@ pub(in crate::verify) struct ShellCommand {
     pub(super) compared: bool,
     /// Its output is run as code.
     pub(super) code: bool,
+    /// What follows depends on its exit status.
+    pub(super) asked: bool,
     /// Its exit status may decide.
     pub(super) decides: bool,
 }
@@ -286,6 +288,7 @@ impl Scanner {
             }
             "&&" | "||" => {
                 self.end(at, true);
+                self.asked_from(at.chain_start);
                 if operator == "||" && !gives_up(&at.tokens[at.next..]) {
                     at.alternatives = true;
                     for command in self.found.iter_mut().skip(at.chain_start + 1) {
@@ -345,6 +348,9 @@ impl Scanner {
         }
         let then = matches!(at.peek(), Some(Token::Word { text, quoted: false, .. })
             if matches!(text.as_str(), "then" | "do"));
+        if then {
+            self.asked_from(at.list_start);
+        }
         if !then && !self.errexit && operator != ";;" {
             for command in &mut self.found[at.list_start..] {
                 command.usage = command.usage.max(Use::Ignored);
@@ -352,6 +358,11 @@ impl Scanner {
         }
         at.list_start = self.found.len();
         (at.chain_start, at.alternatives) = (at.list_start, false);
+    }
+
+    /// What follows depends on the exit status of commands.
+    fn asked_from(&mut self, from: usize) {
+        self.found[from..].iter_mut().for_each(|command| command.asked = true);
     }
 
     /// A group begins.
@@ -382,6 +393,7 @@ impl Scanner {
             function: None,
             compared: false,
             code: false,
+            asked: false,
             decides: false,
         }
     }

@@ -164,6 +164,8 @@ fn a_status_that_decides_in_any_form() {
         ("out=$(sh q/g.sh) && [ -n \"$out\" ]", &["q/g.sh"]),
         ("sh q/g.sh > \"$TMPDIR/log\"; test $? -eq 0", &["q/g.sh"]),
         ("sh q/g.sh > log || { cat log; exit 1; }", &["q/g.sh"]),
+        ("sh q/g.sh || exit 1; echo done", &["q/g.sh"]),
+        ("if ! sh q/g.sh; then exit 1; fi; echo done", &["q/g.sh"]),
         ("sh q/g.sh; rc=$?; echo done; exit $rc", &["q/g.sh"]),
         ("test \"`sh q/g.sh; echo $?`\" = 0", &["q/g.sh"]),
         ("exit $(sh q/g.sh)", &["q/g.sh"]),
