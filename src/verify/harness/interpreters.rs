@@ -39,7 +39,7 @@ impl Reader<'_> {
                 "-n" if shell => return self.subjects(rest.as_slice(), place),
                 "--test" | "--run" => {
                     if word == "--run" {
-                        return named::run(self, "npm", arguments, place, depth);
+                        return named::run(self, "npm", arguments, true, place, depth);
                     }
                     return self.runner(rest.as_slice(), place, depth);
                 }

@@ -161,7 +161,9 @@ impl Reader<'_> {
                 self.runner(arguments, place, depth);
                 tools::configured(self, file_name(Path::new(program)), place, depth);
             }
-            Program::Entry => named::run(self, program, arguments, place, depth),
+            Program::Entry => {
+                named::run(self, program, arguments, command.decides, place, depth);
+            }
             Program::Looks => self.looks(program, arguments, place, depth),
             Program::Other => {
                 self.subjects(arguments, place);

@@ -17,14 +17,15 @@ pub(super) fn run(
     reader: &mut Reader<'_>,
     program: &str,
     arguments: &[String],
+    decides: bool,
     place: &ReadAt,
     depth: usize,
 ) {
     match program.rsplit('/').next().unwrap_or(program) {
         "make" | "gmake" => make(reader, arguments, place, depth),
         "just" => just(reader, arguments, place, depth),
-        "cargo" => cargo(reader, arguments, place, depth),
-        "go" => go(reader, arguments, place, depth),
+        "cargo" => cargo(reader, arguments, decides, place, depth),
+        "go" => go(reader, arguments, decides, place, depth),
         "rake" => tools::configured(reader, "rake", place, depth),
         "task" => {}
         "composer" => scripts::run(reader, "composer.json", arguments, place, depth),
@@ -191,7 +192,13 @@ fn just(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
     }
 }
 
-fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+fn cargo(
+    reader: &mut Reader<'_>,
+    arguments: &[String],
+    decides: bool,
+    place: &ReadAt,
+    depth: usize,
+) {
     let mut words = arguments.iter().skip_while(|word| word.starts_with(['+', '-']));
     let Some(command) = words.next() else { return };
     let rest: Vec<String> = words.cloned().collect();
@@ -203,7 +210,7 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
     if let Some(alias) = alias {
         if depth < 4 {
             let all: Vec<String> = alias.into_iter().chain(rest).collect();
-            cargo(reader, &all, place, depth + 1);
+            cargo(reader, &all, decides, place, depth + 1);
         }
         return;
     }
@@ -217,7 +224,8 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
         files.extend([format!("tests/{name}.rs"), format!("tests/{name}/main.rs")]);
     }
     for (option, folder) in [("--bin", "src/bin"), ("--example", "examples")] {
-        if let Some(name) = value(option).filter(|name| sounds_like_a_check(name)) {
+        let runs = decides && command == "run";
+        if let Some(name) = value(option).filter(|name| runs || sounds_like_a_check(name)) {
             files.extend([format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")]);
         }
     }
@@ -238,10 +246,10 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
     }
 }
 
-fn go(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+fn go(reader: &mut Reader<'_>, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
     let Some("run") = arguments.first().map(String::as_str) else { return };
     let Some(what) = arguments[1..].iter().find(|word| !word.starts_with('-')) else { return };
-    if !sounds_like_a_check(what) {
+    if !decides && !sounds_like_a_check(what) {
         return;
     }
     let Some(what) = inside(&place.folder, what) else { return };

@@ -26,178 +26,38 @@ pub(super) enum Program {
 }
 
 /// Programs that read, lint, or compile.
-const LOOKS: [&str; 109] = [
-    "When",
-    "[",
-    "[[",
-    "awk",
-    "bandit",
-    "basename",
-    "biome",
-    "black",
-    "c++",
-    "cat",
-    "cc",
-    "chmod",
-    "clang",
-    "clang++",
-    "clang-tidy",
-    "cmp",
-    "codespell",
-    "comm",
-    "cp",
-    "cppcheck",
-    "curl",
-    "cut",
-    "diff",
-    "dirname",
-    "echo",
-    "egrep",
-    "eslint",
-    "exit",
-    "expr",
-    "false",
-    "fgrep",
-    "file",
-    "find",
-    "flake8",
-    "g++",
-    "gawk",
-    "gcc",
-    "ghc",
-    "gofmt",
-    "golangci-lint",
-    "grep",
-    "gzip",
-    "hadolint",
-    "head",
-    "install",
-    "javac",
-    "jq",
-    "kotlinc",
-    "ktlint",
-    "ln",
-    "ls",
-    "markdownlint",
-    "mawk",
-    "md5sum",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "mypy",
-    "od",
-    "oxlint",
-    "paste",
-    "prettier",
-    "printf",
-    "protoc",
-    "psql",
-    "pycodestyle",
-    "pylint",
-    "pyright",
-    "read",
-    "readlink",
-    "realpath",
-    "return",
-    "rg",
-    "rm",
-    "rmdir",
-    "rubocop",
-    "ruff",
-    "rustc",
-    "rustfmt",
-    "scalac",
-    "sed",
-    "sha1sum",
-    "sha256sum",
-    "shellcheck",
-    "shfmt",
-    "sort",
-    "sqlite3",
-    "stat",
-    "strings",
-    "stylelint",
-    "swiftc",
-    "swiftlint",
-    "tail",
-    "tar",
-    "tee",
-    "test",
-    "tidy",
-    "touch",
-    "tr",
-    "true",
-    "tsc",
-    "uniq",
-    "unzip",
-    "wc",
-    "xmllint",
-    "xxd",
-    "yamllint",
-    "yq",
-    "zip",
-];
+const LOOKS: &str = "
+    When [ [[ awk bandit basename biome black c++ cat cc chmod clang clang++ clang-tidy cmp
+    codespell comm cp cppcheck curl cut diff dirname echo egrep eslint exit expr false fgrep
+    file find flake8 g++ gawk gcc ghc gofmt golangci-lint grep gzip hadolint head install javac
+    jq kotlinc ktlint ln ls markdownlint mawk md5sum mkdir mktemp mv mypy od oxlint paste
+    prettier printf protoc psql pycodestyle pylint pyright read readlink realpath return rg rm
+    rmdir rubocop ruff rustc rustfmt scalac sed sha1sum sha256sum shellcheck shfmt sort sqlite3
+    stat strings stylelint swiftc swiftlint tail tar tee test tidy touch tr true tsc uniq unzip
+    wc xmllint xxd yamllint yq zip
+";
 
-const RUNNERS: [&str; 31] = [
-    "ava",
-    "bats",
-    "behave",
-    "busted",
-    "c8",
-    "ctest",
-    "cucumber",
-    "cypress",
-    "jasmine",
-    "jest",
-    "karma",
-    "minitest",
-    "mocha",
-    "nose2",
-    "nox",
-    "nyc",
-    "pest",
-    "phpunit",
-    "playwright",
-    "prove",
-    "py.test",
-    "pytest",
-    "robot",
-    "rspec",
-    "shellspec",
-    "tap",
-    "tape",
-    "tox",
-    "uvu",
-    "vitest",
-    "wdio",
-];
+const RUNNERS: &str = "
+    ava bats behave busted c8 ctest cucumber cypress jasmine jest karma minitest mocha nose2 nox
+    nyc pest phpunit playwright prove py.test pytest robot rspec shellspec tap tape tox uvu
+    vitest wdio
+";
 
-const ENTRIES: [&str; 15] = [
-    "bun",
-    "cargo",
-    "composer",
-    "go",
-    "gmake",
-    "just",
-    "make",
-    "npm",
-    "npm-run-all",
-    "pnpm",
-    "rake",
-    "run-p",
-    "run-s",
-    "task",
-    "yarn",
-];
+const ENTRIES: &str = "
+    bun cargo composer gmake go just make npm npm-run-all pnpm rake run-p run-s task yarn
+";
 
-const INTERPRETERS: [&str; 14] = [
-    "Rscript", "deno", "julia", "lua", "luajit", "node", "nodejs", "perl", "php", "pwsh", "pypy",
-    "ruby", "ts-node", "tsx",
-];
+const INTERPRETERS: &str = "
+    Rscript deno julia lua luajit node nodejs perl php pwsh pypy ruby ts-node tsx
+";
+
+fn lists(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|it| it == name)
+}
 
 /// Whether a name is that of a program that tests, lints, or compiles.
 pub(super) fn is_tool(name: &str) -> bool {
-    RUNNERS.contains(&name) || LOOKS.contains(&name) || INTERPRETERS.contains(&name)
+    lists(RUNNERS, name) || lists(LOOKS, name) || lists(INTERPRETERS, name)
 }
 
 /// What a program does, by its name.
@@ -218,10 +78,10 @@ pub(super) fn program(word: &str) -> Program {
         "bash" | "dash" | "ksh" | "sh" | "zsh" | "ash" | "fish" => Program::Shell,
         "eval" => Program::Eval,
         "su" | "script" | "nix-shell" | "runuser" => Program::Text,
-        _ if versioned == "python" || INTERPRETERS.contains(&versioned) => Program::Interpreter,
-        _ if RUNNERS.contains(&name) => Program::Runner,
-        _ if ENTRIES.contains(&name) => Program::Entry,
-        _ if LOOKS.contains(&name) => Program::Looks,
+        _ if versioned == "python" || lists(INTERPRETERS, versioned) => Program::Interpreter,
+        _ if lists(RUNNERS, name) => Program::Runner,
+        _ if lists(ENTRIES, name) => Program::Entry,
+        _ if lists(LOOKS, name) => Program::Looks,
         _ => Program::Other,
     }
 }

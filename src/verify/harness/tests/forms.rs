@@ -1,6 +1,8 @@
 //! Forms of shell in which a judge is run.
 
-const FILES: [(&str, &str); 26] = [
+const FILES: [(&str, &str); 28] = [
+    ("cmd/x/main.go", ""),
+    ("src/bin/one.rs", ""),
     ("gate", "./app\n"),
     ("ci/main", "#!/bin/sh -e\n./ci/step\necho ok\n"),
     ("ci/step", "./app\n"),
@@ -118,6 +120,10 @@ fn runners_and_entries() {
         ("cargo test --test x --manifest-path d/Cargo.toml", &["d/tests/x.rs"]),
         ("cargo xtask ci", &["xtask/src/main.rs"]),
         ("go run ./cmd/check", &["cmd/check/main.go"]),
+        ("go run ./cmd/x || exit 1", &["cmd/x/main.go"]),
+        ("go run ./cmd/x | grep -qx 49", &[]),
+        ("cargo run --bin one", &["src/bin/one.rs"]),
+        ("test \"$(cargo run --bin one)\" = 49", &[]),
         ("go test ./d/...", &[]),
         ("vendor/bin/phpunit -c x.xml", &["x.xml"]),
         ("php vendor/bin/phpunit --configuration=x.xml", &["x.xml"]),
