@@ -6,33 +6,38 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 use super::harness::{EntryKind, FileEntry, SourceTree, Table, judges};
 use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus};
 
-/// What runners say that find no test, no target, or no script of the name, in lower case.
-const NO_TESTS: [&str; 22] = [
-    "no tests ran",
-    "ran 0 tests",
-    "no tests found",
-    "no test files found",
-    "no tests were found",
-    "no tests executed",
-    "no test suites found",
-    "no test target named",
-    "no bin target named",
-    "no example target named",
-    "no such command",
-    "missing script",
-    "command \"test\" not found",
-    "no rule to make target",
-    "does not contain recipe",
-    "don't know how to build task",
-    "unknown lifecycle phase",
-    "no package test",
-    "no test suite found",
-    "unknown make target",
-    "is not defined in the \"scripts\"",
-    "does not match any tests",
+/// What runners say that find no test, no target, or no script of the name: programs, and how their
+/// own line begins after its mark (`npm error`, `make: ***`).
+const NO_TESTS: [(&[&str], &str); 15] = [
+    (&["pytest", "py.test", "unittest", "nose2", "tox", "nox"], "no tests ran|ran 0 tests"),
+    (
+        &["jest", "vitest", "mocha", "ava", "playwright", "react-scripts"],
+        "no tests? (?:files |suites? )?found",
+    ),
+    (
+        &["phpunit", "pest", "dotnet", "mvn", "gradle"],
+        "no tests (?:executed|found|were (?:found|executed))",
+    ),
+    (&["cargo"], "no (?:test|bin|example) target named|no such (?:sub)?command"),
+    (&["cargo", "go"], "no package test"),
+    (&["npm", "pnpm", "bun"], "missing script"),
+    (
+        &["yarn", "composer", "pnpm"],
+        "command \"[^\"]*\" not found|command \"[^\"]*\" is not defined",
+    ),
+    (&["composer", "yarn", "bun"], "script .*(?:not found|is not defined)"),
+    (&["make", "gmake"], r"no rule to make target [^,]*\.\s+stop"),
+    (&["cmake", "make", "ninja"], "unknown (?:make )?target"),
+    (&["just"], "justfile does not contain recipe"),
+    (&["rake"], "don't know how to build task"),
+    (&["mvn", "mvnw"], "unknown lifecycle phase"),
+    (&["deno"], "no test modules found"),
+    (&["ctest", "mix", "dart", "flutter", "go"], "no tests were found|.*does not match any tests"),
 ];
 
 /// What programs say of a file or a module that is not there, in lower case.
@@ -80,10 +85,12 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
         | CheckStatus::Incomplete(_) => return false,
     }
     let output = check.output.to_lowercase();
-    if NO_TESTS.iter().any(|words| output.contains(words)) {
+    let found = judges(start, table, &[&check.command]);
+    let ran = check.tests.iter().any(|count| count.ran > 0);
+    if !ran && says_no_tests(&found.lines, &output) {
         return true;
     }
-    if !judges(start, table, &[&check.command]).files.is_empty() {
+    if !found.files.is_empty() {
         return false;
     }
     let absent = operands(&check.command).filter(|(_, word)| {
@@ -93,6 +100,18 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
     });
     let with_them = WithFiles::new(start, absent.map(|(path, _)| path));
     !judges(&with_them, table, &[&check.command]).files.is_empty()
+}
+
+/// Whether a runner that the lines name says in a line of its own that it found no test. The product
+/// may print the same words.
+fn says_no_tests(lines: &[String], output: &str) -> bool {
+    let end = |c: char| !(c.is_alphanumeric() || "_.-".contains(c));
+    let names = |program: &&str| lines.iter().any(|line| line.split(end).any(|it| it == *program));
+    let mark = r"^\W*(?:(?:error|fatal|npm|err|err_\w+|g?make|ninja|go|\d+)\W+)*";
+    NO_TESTS.iter().filter(|(programs, _)| programs.iter().any(names)).any(|(_, says)| {
+        Regex::new(&format!("{mark}(?:{says})"))
+            .is_ok_and(|says| output.lines().any(|line| says.is_match(line)))
+    })
 }
 
 /// A tree with more files, which are empty.
@@ -233,6 +252,12 @@ mod tests {
             ("./app | grep -q ok", 1, "sh: 1: ./app: not found"),
             ("grep -qx hello out.txt", 2, "grep: out.txt: No such file or directory"),
             ("test \"$(sh sq.sh 7)\" = 49", 1, "sh: 0: cannot open sq.sh: No such file"),
+            ("sh tests/run.sh", 1, "error: no such command 'mul'"),
+            ("test \"$(sh cli.sh mul 2 3)\" = 6", 1, "error: no such command 'mul'"),
+            ("sh tests/run.sh", 1, "no tests found"),
+            ("cargo test", 101, "assertion failed: 'no such command'"),
+            ("make check", 2, "make: *** No rule to make target 'src/x.c', needed by 'x'.  Stop."),
+            ("pytest", 1, "AssertionError: no tests ran"),
         ] {
             let start = ["tests/run.sh", "tests/test_a.py", "Cargo.toml", "tests/api.rs"];
             assert!(!asked(command, exit, output, &start), "{command}");

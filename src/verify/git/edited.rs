@@ -23,8 +23,11 @@ pub(super) fn edited(
                     EntryKind::Regular { executable: false } => FileMode::Blob,
                     EntryKind::Regular { executable: true } => FileMode::BlobExecutable,
                     EntryKind::Link => FileMode::Link,
-                    // The commit decides which submodule it has.
-                    EntryKind::Gitlink => continue,
+                    EntryKind::Gitlink => {
+                        let name = path.as_os_str().as_encoded_bytes();
+                        additions.upsert(name, git2::Oid::from_bytes(bytes)?, FileMode::Commit);
+                        continue;
+                    }
                 };
                 additions.upsert(path.as_os_str().as_encoded_bytes(), repo.blob(bytes)?, mode);
             }

@@ -17,6 +17,12 @@ const MOST: usize = 200;
 pub(super) struct Variables(BTreeMap<String, Vec<String>>);
 
 impl Variables {
+    /// The arguments of a script.
+    pub(super) fn of(arguments: &[String]) -> Self {
+        let numbered = arguments.iter().enumerate();
+        Self(numbered.map(|(at, word)| ((at + 1).to_string(), vec![word.clone()])).collect())
+    }
+
     /// Takes over what a command assigns, or the values of a loop.
     pub(super) fn assign(&mut self, start: &dyn SourceTree, folder: &Path, command: &ShellCommand) {
         let is_loop = command.is_loop();
@@ -61,7 +67,7 @@ impl Variables {
 }
 
 /// Whether a word uses a variable.
-fn uses(word: &str, name: &str) -> bool {
+pub(super) fn uses(word: &str, name: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     word.contains(&format!("${{{name}}}"))
         || word.split(&format!("${name}")).skip(1).any(|rest| ends(rest) && !name.is_empty())

@@ -13,7 +13,7 @@ use super::named;
 use super::paths::{extension, file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::reader::{ReadAt, Reader};
-use super::shell::{ShellCommand, Use};
+use super::shell::ShellCommand;
 use super::sources;
 use super::tools;
 
@@ -29,7 +29,6 @@ impl Reader<'_> {
         depth: usize,
     ) {
         let shell = programs::program(program) == Program::Shell;
-        let decides = command.usage == Use::Status;
         let mut options_end = false;
         let mut loaded = String::new();
         let mut rest = arguments.iter();
@@ -38,9 +37,7 @@ impl Reader<'_> {
             let next = rest.as_slice().first();
             match word.as_str() {
                 _ if options_end => {
-                    for path in self.scripts(program, word, place) {
-                        self.executed(&path, decides, place, depth);
-                    }
+                    self.script(Some(program), word, rest.as_slice(), command, place, depth);
                     return self.subjects(rest.as_slice(), place);
                 }
                 "-" | "-s" => break,
@@ -48,12 +45,12 @@ impl Reader<'_> {
                 "-n" if shell => return self.subjects(rest.as_slice(), place),
                 "--test" | "--run" => {
                     if word == "--run" {
-                        return named::run(self, "npm", arguments, place, depth);
+                        return named::run(self, "npm", arguments, true, place, depth);
                     }
                     return self.runner(rest.as_slice(), place, depth);
                 }
                 "-m" if program.starts_with("py") => {
-                    return self.module(rest.as_slice(), decides, place, depth);
+                    return self.module(rest.as_slice(), command, place, depth);
                 }
                 _ if takes_a_file(program, word) => {
                     let files = next.map(|name| self.scripts(program, name, place));
@@ -81,7 +78,7 @@ impl Reader<'_> {
                 "-c" | "-e" | "-p" | "-r" | "-pe" | "-ne" | "--eval" | "--print" => {
                     if let Some(code) = next {
                         let code = format!("{loaded}{code}");
-                        self.inline(program, &code, decides, place, depth);
+                        self.inline(program, &code, command.decides, place, depth);
                     }
                     self.subjects(rest.as_slice().get(1..).unwrap_or_default(), place);
                     return;
@@ -97,13 +94,11 @@ impl Reader<'_> {
                     return self.runner(rest.as_slice(), place, depth);
                 }
                 _ => {
-                    let scripts = self.scripts(program, word, place);
-                    if scripts.is_empty() && matches!(program, "deno" | "bun" | "dart") {
+                    let runs = matches!(program, "deno" | "bun" | "dart");
+                    if runs && self.scripts(program, word, place).is_empty() {
                         continue;
                     }
-                    for path in scripts {
-                        self.executed(&path, decides, place, depth);
-                    }
+                    self.script(Some(program), word, rest.as_slice(), command, place, depth);
                     return self.subjects(rest.as_slice(), place);
                 }
             }
@@ -121,12 +116,11 @@ impl Reader<'_> {
         depth: usize,
     ) {
         let shell = programs::program(program) == Program::Shell;
-        let decides = command.usage == Use::Status;
         if let Some(code) = &command.document {
             if shell {
                 self.lines(code, place, depth + 1);
             } else {
-                self.inline(program, code, decides, place, depth);
+                self.inline(program, code, command.decides, place, depth);
             }
         }
         let piped = before.iter().filter(|other| other.pipeline == command.pipeline);
@@ -142,7 +136,7 @@ impl Reader<'_> {
 
     /// The files that a word may stand for: a script, also without its ending, a folder with a main
     /// file, or the source of a class.
-    fn scripts(&self, program: &str, word: &str, place: &ReadAt) -> Vec<PathBuf> {
+    pub(super) fn scripts(&self, program: &str, word: &str, place: &ReadAt) -> Vec<PathBuf> {
         const ENDINGS: [&str; 9] = [
             "/__main__.py",
             ".js",
@@ -199,13 +193,19 @@ impl Reader<'_> {
     }
 
     /// `python -m MODULE`.
-    fn module(&mut self, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
+    fn module(
+        &mut self,
+        arguments: &[String],
+        command: &ShellCommand,
+        place: &ReadAt,
+        depth: usize,
+    ) {
         let Some((module, rest)) = arguments.split_first() else { return };
         match module.as_str() {
             "coverage" | "cProfile" | "trace" => {
                 let rest = rest.iter().skip_while(|word| word.as_str() != "-m").skip(1);
                 let rest: Vec<String> = rest.cloned().collect();
-                self.module(&rest, decides, place, depth);
+                self.module(&rest, command, place, depth);
             }
             "pytest" | "nose2" | "nose" | "tox" | "nox" | "behave" | "robot" => {
                 self.runner(rest, place, depth);
@@ -239,7 +239,7 @@ impl Reader<'_> {
                     .python_module(module, place)
                     .map_or_else(|| self.module_elsewhere(module), |path| vec![path]);
                 for path in found {
-                    self.executed(&path, decides, place, depth);
+                    self.executed(&path, command, place, depth);
                     self.parent_packages(&path);
                 }
                 self.subjects(rest, place);

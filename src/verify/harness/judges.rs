@@ -1,18 +1,18 @@
 //! Judges and subjects: which files of the start decide a check, by its command.
 //!
-//! A program whose exit status is the check's status is a judge. A program whose output the check
-//! captures, pipes, or compares is a subject, and so is a file that a reader or a compiler only
-//! looks at.
+//! A program that a check runs is a judge, in whatever form it runs it. Only a program whose output
+//! the check clearly compares is a subject, and so is a file that a reader or a compiler only looks
+//! at. What cannot be told is a judge.
 
 use std::path::{Path, PathBuf};
 
-use super::expand::Variables;
+use super::expand::{Variables, globbed};
 use super::files::SourceTree;
 use super::named;
-use super::paths::{file_name, normal, sounds_like_a_check};
+use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::reader::{Judges, ReadAt, Reader, Unread};
-use super::shell::{ShellCommand, Use, scan};
+use super::shell::{ShellCommand, scan};
 use super::sources;
 use super::table::Table;
 use super::tools;
@@ -21,7 +21,7 @@ use super::tools;
 pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judges {
     let mut reader = Reader::new(start, table);
     for command in commands {
-        reader.lines(command, &ReadAt { folder: PathBuf::new(), script: None, direct: true }, 0);
+        reader.lines(command, &ReadAt { direct: true, ..ReadAt::default() }, 0);
     }
     while let Some((what, place, depth)) = reader.unread.pop() {
         match what {
@@ -29,15 +29,23 @@ pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judge
             Unread::Judge(path) => sources::of_judge(&mut reader, &path, &place, depth),
         }
     }
-    reader.found
+    reader.finish()
 }
 
 impl Reader<'_> {
     fn read(&mut self, text: &str, place: &ReadAt, depth: usize) {
         let commands = scan(text);
         let mut place = place.clone();
-        let mut variables = Variables::default();
+        let mut variables = Variables::of(&place.arguments);
+        self.blind = false;
         for (at, command) in commands.iter().enumerate() {
+            // A label of a `case`.
+            if let [label] = command.words.as_slice()
+                && label.contains('*')
+                && !label.contains('/')
+            {
+                continue;
+            }
             variables.assign(self.start, &place.folder, command);
             if let [cd, to, ..] = command.words.as_slice()
                 && (cd == "cd" || cd == "pushd")
@@ -49,6 +57,39 @@ impl Reader<'_> {
             }
             for command in variables.expand(self.start, &place.folder, command) {
                 self.command(&command, &commands[..at], &commands, &place, depth);
+            }
+        }
+        if std::mem::take(&mut self.blind) {
+            self.everything_named(&commands, &place, depth);
+        }
+    }
+
+    /// A script of unknown name runs: each file that the text names may be it.
+    fn everything_named(&mut self, commands: &[ShellCommand], place: &ReadAt, depth: usize) {
+        let looks = |command: &&ShellCommand| {
+            command.words.first().is_some_and(|word| programs::program(word) == Program::Looks)
+        };
+        for command in commands.iter().filter(|it| !it.compared || looks(it)) {
+            let values = command.assignments.iter().map(|(_, value)| value);
+            let words: Vec<&String> =
+                command.words.iter().chain(&command.stdin).chain(values).collect();
+            let lists = words.first().is_some_and(|word| matches!(word.as_str(), "find" | "ls"));
+            let odd = |c: char| !(c.is_alphanumeric() || "_-./*?".contains(c));
+            for word in words.iter().flat_map(|word| word.split(odd)) {
+                let word = word.trim_start_matches('-');
+                let names = globbed(self.start, &place.folder, word);
+                for name in names.unwrap_or_else(|| vec![word.to_owned()]) {
+                    let below = inside(&place.folder, &name).filter(|_| lists);
+                    let files = self.start.paths().keys();
+                    let below = files.filter(|path| {
+                        below.as_deref().is_some_and(|folder| path.starts_with(folder))
+                    });
+                    let files: Vec<PathBuf> =
+                        below.cloned().chain(self.file(&name, place)).collect();
+                    for path in files {
+                        self.judge(&path, place, depth);
+                    }
+                }
             }
         }
     }
@@ -66,14 +107,26 @@ impl Reader<'_> {
         }
         for (_, value) in &command.assignments {
             if let Some(path) = self.file(value, place)
-                && sounds_like_a_check(file_name(&path))
+                && (sounds_like_a_check(file_name(&path))
+                    || (command.decides && !command.words.is_empty()))
             {
                 self.judge(&path, place, depth);
             }
         }
+        let positional = |word: &&String| matches!(word.as_str(), "$@" | "$*");
+        if !place.arguments.is_empty() && command.words.iter().any(|word| positional(&word)) {
+            let words = command.words.split(|word| positional(&word));
+            let words: Vec<String> = words.collect::<Vec<_>>().join(&place.arguments[..]);
+            let place = ReadAt { arguments: Vec::new(), ..place.clone() };
+            let command = ShellCommand { words, ..command.clone() };
+            return self.command(&command, before, all, &place, depth);
+        }
         let words = programs::unwrapped(&command.words);
         let Some((program, arguments)) = words.split_first() else { return };
-        let decides = command.usage == Use::Status;
+        if command.code {
+            self.runner(arguments, place, depth);
+        }
+        self.submodules(command, place);
         // `uv run gate.py`, `coverage run -m gate`.
         if program == "-m" || (program.ends_with(".py") && !program.contains('/')) {
             return self.interpreter("python", words, command, before, place, depth);
@@ -108,14 +161,21 @@ impl Reader<'_> {
                 self.runner(arguments, place, depth);
                 tools::configured(self, file_name(Path::new(program)), place, depth);
             }
-            Program::Entry => named::run(self, program, arguments, place, depth),
+            Program::Entry => {
+                named::run(self, program, arguments, command.decides, place, depth);
+            }
             Program::Looks => self.looks(program, arguments, place, depth),
             Program::Other => {
                 self.subjects(arguments, place);
-                if program.contains('/')
-                    && let Some(path) = self.file(program, place)
-                {
-                    self.executed(&path, decides, place, depth);
+                if program.contains(['/', '$']) {
+                    self.script(None, program, arguments, command, place, depth);
+                } else if let Some(at) = programs::inner_program(arguments) {
+                    // `step sh x`: a function or an unknown program runs the rest.
+                    let words = arguments[at..].to_vec();
+                    let inner = ShellCommand { words, ..command.clone() };
+                    self.command(&inner, before, all, place, depth);
+                } else if command.decides && program != "git" {
+                    self.runner(arguments, place, depth);
                 }
             }
         }

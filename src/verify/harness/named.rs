@@ -1,11 +1,14 @@
 //! Named entries that a check runs: `make test`, `npm run lint`, `just check`, `cargo xtask`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use globset::Glob;
 
 use super::deciding::is_checking_program;
 use super::entries::{self, makefile};
 use super::files::text;
-use super::paths::{folder, inside, sounds_like_a_check};
+use super::paths::{folder, inside, normal, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
 use super::scripts;
 use super::tools;
@@ -15,13 +18,14 @@ pub(super) fn run(
     reader: &mut Reader<'_>,
     program: &str,
     arguments: &[String],
+    decides: bool,
     place: &ReadAt,
     depth: usize,
 ) {
     match program.rsplit('/').next().unwrap_or(program) {
         "make" | "gmake" => make(reader, arguments, place, depth),
         "just" => just(reader, arguments, place, depth),
-        "cargo" => cargo(reader, arguments, place, depth),
+        "cargo" => cargo(reader, arguments, decides, place, depth),
         "go" => go(reader, arguments, place, depth),
         "rake" => tools::configured(reader, "rake", place, depth),
         "task" => {}
@@ -57,26 +61,85 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
             "-j" | "-l" | "-o" | "-W" | "-I" => {
                 rest.next();
             }
-            _ if word.starts_with('-') || word.contains('=') => {}
+            _ if word.starts_with('-') => {}
+            _ if word.contains('=') => reader.runner(std::slice::from_ref(word), &place, depth),
             _ => targets.push(word.clone()),
         }
     }
     let names = ["GNUmakefile", "makefile", "Makefile"].map(|name| place.folder.join(name));
     let found = names.into_iter().find(|path| reader.start.paths().contains_key(path));
     let Some(code) = file.or(found).and_then(|path| text(reader.start, &path)) else { return };
-    let parsed = makefile::parse(&code);
+    let mut parsed = makefile::parse(&code);
+    included(reader, &mut parsed, &place);
     if targets.is_empty() {
         targets.extend(makefile::first_target(&parsed));
     }
-    for target in targets {
+    let mut done: BTreeSet<String> = BTreeSet::new();
+    while let Some(target) = targets.pop() {
+        if !done.insert(target.clone()) {
+            continue;
+        }
+        if target.contains('$') {
+            // Names that only make knows: any rule may be meant.
+            targets.extend(makefile::targets(&parsed));
+            continue;
+        }
         let (recipe, needs) = makefile::recipe(&parsed, &target);
-        reader.recipe(&recipe, &place, depth + 1);
-        for need in needs.iter().filter(|need| sounds_like_a_check(need)) {
-            let (recipe, _) = makefile::recipe(&parsed, need);
+        for recipe in of_stems(reader, &recipe, &place) {
             reader.recipe(&recipe, &place, depth + 1);
+        }
+        targets.extend(needs);
+    }
+}
+
+/// Adds the parts that a makefile includes. They are the start's; new ones that it would take, too.
+fn included(reader: &mut Reader<'_>, parsed: &mut Vec<makefile::Chunk>, place: &ReadAt) {
+    let mut seen = BTreeSet::new();
+    loop {
+        let words = makefile::includes(parsed);
+        let Some(word) = words.into_iter().find(|word| seen.insert(word.clone())) else { return };
+        let odd = |c: char| c.is_whitespace() || "$(){},:=".contains(c);
+        let names: Vec<&str> =
+            word.split(odd).filter(|name| name.contains(['.', '/', '%'])).collect();
+        for name in names {
+            let name = name.replace('%', "*");
+            let name = name.trim_start_matches('/');
+            let below = if name.starts_with('.') && !name.contains('/') { "**/*" } else { "" };
+            let glob = place.folder.join(format!("{below}{name}"));
+            let Some(glob) = normal(&glob) else { continue };
+            let glob = glob.to_string_lossy().into_owned();
+            let Ok(matcher) = Glob::new(&glob).map(|glob| glob.compile_matcher()) else { continue };
+            reader.found.includes.insert(glob);
+            let files = reader.start.paths().keys().filter(|path| matcher.is_match(path));
+            let files: Vec<PathBuf> = files.cloned().chain(reader.file(name, place)).collect();
+            for path in files {
+                parsed.extend(makefile::parse(&text(reader.start, &path).unwrap_or_default()));
+                if reader.table.role(&path).is_none() {
+                    reader.add_with_links(&path);
+                }
+            }
         }
     }
 }
+
+/// A recipe once for every stem that `$*` may stand for, by the files of the start.
+fn of_stems(reader: &Reader<'_>, recipe: &str, place: &ReadAt) -> Vec<String> {
+    let Some(word) = recipe.split_whitespace().find(|word| word.contains("$*")) else {
+        return vec![recipe.to_owned()];
+    };
+    let Some((before, after)) = word.trim_matches(['"', '\'']).split_once("$*") else {
+        return Vec::new();
+    };
+    let paths = reader.start.paths().keys();
+    let stems = paths.filter_map(|path| {
+        let path = path.strip_prefix(&place.folder).ok()?.to_str()?;
+        path.strip_prefix(before)?.strip_suffix(after)
+    });
+    stems.take(MOST_STEMS).map(|stem| recipe.replace("$*", stem)).collect()
+}
+
+/// How many files a pattern rule is read for.
+const MOST_STEMS: usize = 200;
 
 /// Arguments with the values of some options as words of their own: `-Cd`, `--file=x`.
 fn split_options(arguments: &[String], short: &[&str], long: &[&str]) -> Vec<String> {
@@ -130,7 +193,13 @@ fn just(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
     }
 }
 
-fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+fn cargo(
+    reader: &mut Reader<'_>,
+    arguments: &[String],
+    decides: bool,
+    place: &ReadAt,
+    depth: usize,
+) {
     let mut words = arguments.iter().skip_while(|word| word.starts_with(['+', '-']));
     let Some(command) = words.next() else { return };
     let rest: Vec<String> = words.cloned().collect();
@@ -142,7 +211,7 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
     if let Some(alias) = alias {
         if depth < 4 {
             let all: Vec<String> = alias.into_iter().chain(rest).collect();
-            cargo(reader, &all, place, depth + 1);
+            cargo(reader, &all, decides, place, depth + 1);
         }
         return;
     }
@@ -157,10 +226,13 @@ fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: u
     }
     for (option, folder) in [("--bin", "src/bin"), ("--example", "examples")] {
         let Some(name) = value(option) else { continue };
+        let is_run = decides && command == "run" && option == "--example";
         let sources = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")];
         files.extend(sources.into_iter().filter(|path| {
             let code = inside(&place.folder, path).and_then(|path| text(reader.start, &path));
-            sounds_like_a_check(name) || code.is_some_and(|code| is_checking_program(&code))
+            is_run
+                || sounds_like_a_check(name)
+                || code.is_some_and(|code| is_checking_program(&code))
         }));
     }
     let manifest = value("--manifest-path").and_then(|path| inside(&place.folder, path));

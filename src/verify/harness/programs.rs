@@ -26,136 +26,39 @@ pub(super) enum Program {
 }
 
 /// Programs that read, lint, or compile.
-const LOOKS: [&str; 66] = [
-    "[",
-    "[[",
-    "awk",
-    "black",
-    "c++",
-    "cat",
-    "cc",
-    "clang",
-    "clang++",
-    "cmp",
-    "comm",
-    "cp",
-    "cut",
-    "diff",
-    "echo",
-    "egrep",
-    "eslint",
-    "fgrep",
-    "file",
-    "find",
-    "flake8",
-    "g++",
-    "gawk",
-    "gcc",
-    "gofmt",
-    "golangci-lint",
-    "grep",
-    "head",
-    "hadolint",
-    "javac",
-    "jq",
-    "kotlinc",
-    "ls",
-    "mawk",
-    "md5sum",
-    "mypy",
-    "od",
-    "prettier",
-    "printf",
-    "pylint",
-    "pyright",
-    "rg",
-    "rm",
-    "rubocop",
-    "ruff",
-    "rustc",
-    "rustfmt",
-    "scalac",
-    "sed",
-    "sha256sum",
-    "shellcheck",
-    "sort",
-    "stat",
-    "strings",
-    "tail",
-    "tee",
-    "test",
-    "touch",
-    "tr",
-    "tsc",
-    "uniq",
-    "wc",
-    "xmllint",
-    "xxd",
-    "yamllint",
-    "yq",
-];
+const LOOKS: &str = "
+    When [ [[ awk bandit basename biome black c++ cat cc chmod clang clang++ clang-tidy cmp
+    codespell comm cp cppcheck curl cut diff dirname echo egrep eslint exit expr false fgrep
+    file find flake8 g++ gawk gcc ghc gofmt golangci-lint grep gzip hadolint head install javac
+    jq kotlinc ktlint ln ls markdownlint mawk md5sum mkdir mktemp mv mypy od oxlint paste
+    prettier printf protoc psql pycodestyle pylint pyright read readlink realpath return rg rm
+    rmdir rubocop ruff rustc rustfmt scalac sed sha1sum sha256sum shellcheck shfmt sort sqlite3
+    stat strings stylelint swiftc swiftlint tail tar tee test tidy touch tr true tsc uniq unzip
+    wc xmllint xxd yamllint yq zip
+";
 
-const RUNNERS: [&str; 31] = [
-    "ava",
-    "bats",
-    "behave",
-    "busted",
-    "c8",
-    "ctest",
-    "cucumber",
-    "cypress",
-    "jasmine",
-    "jest",
-    "karma",
-    "minitest",
-    "mocha",
-    "nose2",
-    "nox",
-    "nyc",
-    "pest",
-    "phpunit",
-    "playwright",
-    "prove",
-    "py.test",
-    "pytest",
-    "robot",
-    "rspec",
-    "shellspec",
-    "tap",
-    "tape",
-    "tox",
-    "uvu",
-    "vitest",
-    "wdio",
-];
+const RUNNERS: &str = "
+    ava bats behave busted c8 ctest cucumber cypress jasmine jest karma minitest mocha nose2 nox
+    nyc pest phpunit playwright prove py.test pytest robot rspec shellspec tap tape tox uvu
+    vitest wdio
+";
 
-const ENTRIES: [&str; 15] = [
-    "bun",
-    "cargo",
-    "composer",
-    "go",
-    "gmake",
-    "just",
-    "make",
-    "npm",
-    "npm-run-all",
-    "pnpm",
-    "rake",
-    "run-p",
-    "run-s",
-    "task",
-    "yarn",
-];
+const ENTRIES: &str = "
+    bun cargo composer gmake go just make npm npm-run-all pnpm rake run-p run-s task yarn
+";
 
-const INTERPRETERS: [&str; 28] = [
-    "Rscript", "clojure", "crystal", "dart", "deno", "elixir", "escript", "expect", "groovy",
-    "guile", "java", "jshell", "julia", "lua", "luajit", "node", "nodejs", "octave", "perl", "php",
-    "pwsh", "pypy", "raku", "ruby", "runghc", "tclsh", "ts-node", "tsx",
-];
+const INTERPRETERS: &str = "
+    Rscript clojure crystal dart deno elixir escript expect groovy guile java jshell julia lua
+    luajit node nodejs octave perl php pwsh pypy raku ruby runghc tclsh ts-node tsx
+";
+
+fn lists(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|it| it == name)
+}
 
 /// Whether a name is that of a program that tests, lints, or compiles.
 pub(super) fn is_tool(name: &str) -> bool {
-    RUNNERS.contains(&name) || LOOKS.contains(&name) || INTERPRETERS.contains(&name)
+    lists(RUNNERS, name) || lists(LOOKS, name) || lists(INTERPRETERS, name)
 }
 
 /// What a program does, by its name.
@@ -176,10 +79,10 @@ pub(super) fn program(word: &str) -> Program {
         "bash" | "dash" | "ksh" | "sh" | "zsh" | "ash" | "fish" => Program::Shell,
         "eval" => Program::Eval,
         "su" | "script" | "nix-shell" | "runuser" => Program::Text,
-        _ if versioned == "python" || INTERPRETERS.contains(&versioned) => Program::Interpreter,
-        _ if RUNNERS.contains(&name) => Program::Runner,
-        _ if ENTRIES.contains(&name) => Program::Entry,
-        _ if LOOKS.contains(&name) => Program::Looks,
+        _ if versioned == "python" || lists(INTERPRETERS, versioned) => Program::Interpreter,
+        _ if lists(RUNNERS, name) => Program::Runner,
+        _ if lists(ENTRIES, name) => Program::Entry,
+        _ if lists(LOOKS, name) => Program::Looks,
         _ => Program::Other,
     }
 }
@@ -269,6 +172,18 @@ pub(super) fn program_file(word: &str) -> Option<&str> {
     // The rest of the word belongs to an option with a value: `-efoo`, `-Ff`.
     let valued = letters[..at].contains(['A', 'B', 'C', 'D', 'F', 'd', 'e', 'm', 'v']);
     (!valued && letters[..at].chars().all(char::is_alphabetic)).then(|| &letters[at + 1..])
+}
+
+/// Where the words of an unknown program hold another one that it runs.
+pub(super) fn inner_program(words: &[String]) -> Option<usize> {
+    let runs = |word: &String| {
+        matches!(
+            program(word),
+            Program::Shell | Program::Interpreter | Program::Runner | Program::Entry
+        )
+    };
+    let looks = || words.first().filter(|word| program(word) == Program::Looks).map(|_| 0);
+    words.iter().position(runs).or_else(looks)
 }
 
 /// Whether a script is a check by its plain name, whatever is done with its output.

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use globset::Glob;
+
 use super::cfg_test;
 use super::conventions::Role;
 use super::deciding;
@@ -61,6 +63,11 @@ fn differing<'t>(
             }
         }
     }
+}
+
+/// Whether a glob names a path.
+fn is_match(glob: &str, path: &Path) -> bool {
+    Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(path))
 }
 
 struct Work<'a> {
@@ -133,7 +140,8 @@ impl Work<'_> {
         if is_new {
             let covers = self.found.shadows.contains(path)
                 || shadows::shadows(self.start(), self.harness(), path)
-                || self.found.files.iter().any(|file| path.starts_with(file));
+                || self.found.files.iter().any(|file| path.starts_with(file))
+                || self.found.includes.iter().any(|glob| is_match(glob, path));
             if covers {
                 self.restore(path);
             }
@@ -228,7 +236,10 @@ impl Work<'_> {
     /// Makes a path as it was at the start.
     fn restore(&mut self, path: &Path) {
         let entry = self.start().paths().get(path);
-        let old = entry.map(|entry| (entry.kind, self.start().read(path).unwrap_or_default()));
+        let old = entry.map(|entry| match entry.kind {
+            EntryKind::Gitlink => (entry.kind, entry.id.to_vec()),
+            kind => (kind, self.start().read(path).unwrap_or_default()),
+        });
         self.result.changed.push(path.to_owned());
         self.writes.insert(path.to_owned(), old);
     }
@@ -247,7 +258,8 @@ impl Work<'_> {
                 return self.restore(path);
             }
         }
-        if old.is_none() && self.in_new_package(path) {
+        // A makefile of the start may include a part by a pattern.
+        if old.is_none() && extension(path) != "mk" && self.in_new_package(path) {
             return;
         }
         let manifests = Manifests {

@@ -61,7 +61,7 @@ pub enum TreeEdit {
         path: PathBuf,
         /// Kind; for a link the bytes are its target.
         kind: EntryKind,
-        /// Content. Empty for a gitlink.
+        /// Content. For a gitlink it is the id of its commit.
         bytes: Vec<u8>,
     },
     /// Remove a file or a link.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::expand::globbed;
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{folder, inside, sounds_like_a_check};
-use super::programs;
+use super::programs::{self, Program};
+use super::shell::ShellCommand;
 use super::table::Table;
 
 /// What the checks run and look at.
@@ -26,16 +27,20 @@ pub struct Judges {
     pub lines: Vec<String>,
     /// Paths that would be loaded instead of a judge's own file if they existed.
     pub shadows: BTreeSet<PathBuf>,
+    /// Globs of parts that makefiles of the checks include.
+    pub includes: BTreeSet<String>,
 }
 
 /// Where a line of shell stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReadAt {
     /// The folder in which it runs.
     pub(super) folder: PathBuf,
     /// The script that holds it.
     pub(super) script: Option<PathBuf>,
-    /// Every exit status decides: a check's own line, or a named entry that it runs.
+    /// The arguments of the script.
+    pub(super) arguments: Vec<String>,
+    /// A check's own line, or what it runs.
     pub(super) direct: bool,
 }
 
@@ -54,7 +59,16 @@ pub(super) struct Reader<'a> {
     pub(super) found: Judges,
     /// With the place, and how many scripts run it.
     pub(super) unread: Vec<(Unread, ReadAt, usize)>,
-    seen: BTreeSet<(PathBuf, String)>,
+    seen: BTreeSet<(PathBuf, String, Vec<String>)>,
+    /// A script runs whose name is not known.
+    pub(super) blind: bool,
+    submodules: Vec<PathBuf>,
+    /// Files that are judges only because they are run.
+    run: BTreeSet<PathBuf>,
+    /// Files that are judges for another reason.
+    certain: BTreeSet<PathBuf>,
+    /// Files whose output is compared somewhere.
+    compared: BTreeSet<PathBuf>,
 }
 
 /// How deep scripts may run scripts.
@@ -62,13 +76,43 @@ const MOST_DEPTH: usize = 10;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(start: &'a dyn SourceTree, table: &'a Table) -> Self {
-        let (found, unread, seen) = (Judges::default(), Vec::new(), BTreeSet::new());
-        Self { start, table, found, unread, seen }
+        let submodules = start.paths().iter().filter(|(_, it)| it.kind == EntryKind::Gitlink);
+        Self {
+            start,
+            table,
+            found: Judges::default(),
+            unread: Vec::new(),
+            seen: BTreeSet::new(),
+            blind: false,
+            submodules: submodules.map(|(path, _)| path.clone()).collect(),
+            run: BTreeSet::new(),
+            certain: BTreeSet::new(),
+            compared: BTreeSet::new(),
+        }
+    }
+
+    /// What was found. What is run in one place and compared in another is the product.
+    pub(super) fn finish(mut self) -> Judges {
+        for path in &self.run {
+            if !self.certain.contains(path) && self.compared.contains(path) && !self.is_known(path)
+            {
+                self.found.files.remove(path);
+                self.found.judge_is_subject.remove(path);
+                self.found.subjects.insert(path.clone());
+            }
+        }
+        self.found
+    }
+
+    /// Whether a name says that a file belongs to the checks.
+    fn is_known(&self, path: &Path) -> bool {
+        self.table.role(path).is_some()
+            || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check))
     }
 
     /// Shell text to read: a check, a recipe, or a script.
     pub(super) fn lines(&mut self, text: &str, place: &ReadAt, depth: usize) {
-        if depth > MOST_DEPTH || !self.seen.insert((place.folder.clone(), text.to_owned())) {
+        if depth > MOST_DEPTH || !self.is_new(&place.folder, text, place) {
             return;
         }
         if place.direct {
@@ -76,6 +120,10 @@ impl<'a> Reader<'a> {
         }
         self.found.lines.push(text.to_owned());
         self.unread.push((Unread::Lines(text.to_owned()), place.clone(), depth));
+    }
+
+    fn is_new(&mut self, path: &Path, text: &str, place: &ReadAt) -> bool {
+        self.seen.insert((path.to_owned(), text.to_owned(), place.arguments.clone()))
     }
 
     pub(super) fn recipe(&mut self, text: &str, place: &ReadAt, depth: usize) {
@@ -90,45 +138,114 @@ impl<'a> Reader<'a> {
         self.found.names.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
     }
 
-    pub(super) fn executed(&mut self, path: &Path, decides: bool, place: &ReadAt, depth: usize) {
-        let checks = path.iter().any(|it| it.to_str().is_some_and(sounds_like_a_check));
-        let exactly = programs::is_plainly_a_check(path);
-        let near = place.script.as_deref().is_some_and(|script| {
-            folder(script) == folder(path) && !folder(path).as_os_str().is_empty()
-        });
-        if exactly || (decides && (place.direct || checks || near)) {
-            self.judge(path, place, depth);
+    /// A script that a command runs: all files that it may be.
+    pub(super) fn script(
+        &mut self,
+        interpreter: Option<&str>,
+        word: &str,
+        arguments: &[String],
+        command: &ShellCommand,
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        let mut paths = match interpreter {
+            Some(interpreter) => self.scripts(interpreter, word, place),
+            None => self.file(word, place).into_iter().collect(),
+        };
+        let tail = word
+            .rsplit_once('$')
+            .map_or(word, |(_, rest)| rest.split_once('/').map_or("", |(_, rest)| rest));
+        let tail = tail.strip_prefix("./").unwrap_or(tail);
+        if paths.is_empty() && command.decides && !word.starts_with('/') && !tail.is_empty() {
+            // `env -C ci sh gate.sh`, `cd "$X" && sh gate.sh`: the folder is not known.
+            let files = self.start.paths().keys().filter(|path| path.ends_with(tail));
+            paths.extend(files.cloned());
+        }
+        let positional = command.function.is_some() && word.len() == 2;
+        self.blind |= paths.is_empty() && command.decides && word.contains('$') && !positional;
+        let place = ReadAt { arguments: arguments.to_vec(), ..place.clone() };
+        for path in paths {
+            self.executed(&path, command, &place, depth);
+        }
+    }
+
+    pub(super) fn executed(
+        &mut self,
+        path: &Path,
+        command: &ShellCommand,
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        if command.decides || programs::is_plainly_a_check(path) {
+            self.run.insert(path.to_owned());
+            self.add(path, place, depth);
         } else {
             self.found.subjects.insert(path.to_owned());
+            self.compared.extend(command.compared.then(|| path.to_owned()));
         }
     }
 
     pub(super) fn judge(&mut self, path: &Path, place: &ReadAt, depth: usize) {
+        self.certain.insert(path.to_owned());
+        self.add(path, &ReadAt { arguments: Vec::new(), ..place.clone() }, depth);
+    }
+
+    fn add(&mut self, path: &Path, place: &ReadAt, depth: usize) {
         let Some(path) = self.add_with_links(path) else { return };
-        if !self.seen.insert((path.clone(), String::new())) {
+        if !self.is_new(&path, "", place) {
             return;
         }
-        let known = self.table.role(&path).is_some()
-            || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-        if place.direct && !known {
+        if place.direct && !self.is_known(&path) {
             self.found.judge_is_subject.insert(path.clone());
         }
         self.unread.push((Unread::Judge(path), place.clone(), depth + 1));
     }
 
-    fn add_with_links(&mut self, path: &Path) -> Option<PathBuf> {
-        let mut path = path.to_owned();
+    /// Submodules that a command's words name, or in which it runs.
+    pub(super) fn submodules(&mut self, command: &ShellCommand, place: &ReadAt) {
+        let program = command.words.first().map_or("", String::as_str);
+        if command.compared || programs::program(program) == Program::Looks {
+            return;
+        }
+        let named = command.words.iter().filter_map(|word| inside(&place.folder, word));
+        let named: Vec<PathBuf> = named.chain([place.folder.clone()]).collect();
+        let holds = |module: &&PathBuf| {
+            named.iter().any(|path| {
+                path.starts_with(module)
+                    || (!path.as_os_str().is_empty() && module.starts_with(path))
+            })
+        };
+        self.found.files.extend(self.submodules.iter().filter(holds).cloned());
+    }
+
+    /// Adds a file and the links on the way to it.
+    pub(super) fn add_with_links(&mut self, path: &Path) -> Option<PathBuf> {
+        let Some((links, path)) = self.resolved(path) else {
+            // A link that leads nowhere.
+            self.found.files.extend(self.start.paths().contains_key(path).then(|| path.to_owned()));
+            return None;
+        };
+        self.found.files.extend(links);
+        self.found.files.insert(path.clone());
+        let kind = self.start.paths().get(&path)?.kind;
+        matches!(kind, EntryKind::Regular { .. }).then_some(path)
+    }
+
+    /// The file behind the links of a path, which may be links to folders, and those links.
+    fn resolved(&self, path: &Path) -> Option<(Vec<PathBuf>, PathBuf)> {
+        let (mut links, mut path) = (Vec::new(), path.to_owned());
         for _ in 0..8 {
-            let entry = self.start.paths().get(&path)?;
-            self.found.files.insert(path.clone());
-            match entry.kind {
-                EntryKind::Regular { .. } => return Some(path),
-                EntryKind::Gitlink => return None,
-                EntryKind::Link => {
-                    let target = text(self.start, &path)?;
-                    path = inside(folder(&path), &target)?;
-                }
-            }
+            let entries = self.start.paths();
+            let is_link = |above: &&Path| {
+                entries.get(*above).is_some_and(|entry| entry.kind == EntryKind::Link)
+            };
+            let Some(link) = path.ancestors().find(is_link).map(Path::to_owned) else {
+                return entries.contains_key(&path).then_some((links, path));
+            };
+            let rest = path.strip_prefix(&link).ok()?;
+            let target = Path::new(&text(self.start, &link)?).join(rest);
+            path = inside(folder(&link), target.to_str()?)?;
+            links.push(link);
         }
         None
     }
@@ -147,7 +264,7 @@ impl<'a> Reader<'a> {
                 .iter()
                 .flatten()
                 .filter_map(|folder| inside(folder, word))
-                .find(|path| self.start.paths().contains_key(path))
+                .find(|path| self.resolved(path).is_some())
         })
     }
 
@@ -160,10 +277,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn runner(&mut self, arguments: &[String], place: &ReadAt, depth: usize) {
         for word in arguments {
-            let value = match word.split_once('=') {
-                Some((_, value)) if word.starts_with('-') => value,
-                Some(_) | None => word,
-            };
+            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
             if let Some(path) = self.file(value, place) {
                 self.judge(&path, place, depth);
             }

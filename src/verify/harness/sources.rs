@@ -12,7 +12,7 @@ use super::deciding;
 use super::files::text;
 use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
-use super::shell::{ShellCommand, Use};
+use super::shell::ShellCommand;
 
 /// Reads what a judge's file loads.
 pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, depth: usize) {
@@ -26,9 +26,9 @@ pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, dep
         other => other,
     };
     let place = ReadAt {
-        folder: place.folder.clone(),
         script: Some(path.to_owned()),
-        direct: place.direct && language == "sh" && only_runs_others(&code),
+        direct: place.direct && language == "sh",
+        ..place.clone()
     };
     let stops = |option: &str| option.starts_with('-') && option.contains('e');
     if language == "sh" && shebang.split_whitespace().skip(1).any(stops) {
@@ -38,17 +38,6 @@ pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, dep
     } else {
         of_code(reader, language, &code, &place, depth);
     }
-}
-
-/// Does a shell script compare nothing itself, so that what it runs decides?
-fn only_runs_others(code: &str) -> bool {
-    const COMPARES: [&str; 14] = [
-        "test ", "[ ", "grep", "diff", "cmp", "case ", "$(", "`", "assert", "expect", "exit",
-        "fail", "==", "|",
-    ];
-    let code = code.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let code = code.collect::<Vec<_>>().join("\n").replace("||", "");
-    !COMPARES.iter().any(|word| code.contains(word))
 }
 
 /// Reads what code in another language than shell loads.
@@ -124,7 +113,7 @@ pub(super) fn sourced(
     let mut calls = all.iter().filter(called).peekable();
     let known = reader.table.role(&path).is_some()
         || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-    let judges = known || functions.is_empty() || calls.any(|command| command.usage != Use::Output);
+    let judges = known || functions.is_empty() || calls.any(|command| !command.compared);
     if judges {
         reader.judge(&path, place, depth);
     } else {
@@ -228,7 +217,7 @@ fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<Pa
 /// Whether a file of the start loads another one, by what it imports or sources.
 pub(super) fn loads(files: &dyn super::files::SourceTree, from: &Path, path: &Path) -> bool {
     let Some(code) = text(files, from) else { return false };
-    let place = ReadAt { folder: PathBuf::new(), script: Some(from.to_owned()), direct: false };
+    let place = ReadAt { script: Some(from.to_owned()), ..ReadAt::default() };
     if extension(from) == "sh" || extension(from) == "bats" {
         return code.contains(file_name(path));
     }

@@ -40,19 +40,24 @@ pub(in super::super) fn first_recipe(code: &str) -> Option<String> {
     parse(code).into_iter().find_map(|part| Some(part.recipe?.0))
 }
 
-/// The body of a recipe, after those of the recipes that it needs.
+/// The body of a recipe, with those of all recipes that it needs.
 pub(in super::super) fn recipe(code: &str, wanted: &str) -> Option<String> {
     let parts = parse(code);
-    let body = |wanted: &str| {
-        let part =
-            parts.iter().find(|part| matches!(&part.recipe, Some((name, _)) if name == wanted))?;
-        let lines =
-            part.text.lines().skip(1).map(|line| line.trim().trim_start_matches(['@', '-']));
-        Some((part.recipe.clone()?.1, lines.collect::<Vec<_>>().join("\n")))
-    };
-    let (needs, own) = body(wanted)?;
-    let needed = needs.iter().filter_map(|name| Some(body(name)?.1));
-    Some(needed.chain([own]).collect::<Vec<_>>().join("\n"))
+    let mut wanted = vec![wanted.to_owned()];
+    let mut bodies = Vec::new();
+    let mut at = 0;
+    while let Some(name) = wanted.get(at).cloned() {
+        at += 1;
+        let of_name = |part: &&Part| matches!(&part.recipe, Some((own, _)) if *own == name);
+        for part in parts.iter().filter(of_name) {
+            let lines = part.text.lines().skip(1);
+            bodies.extend(lines.map(|line| line.trim().trim_start_matches(['@', '-'])));
+            let needs = part.recipe.iter().flat_map(|(_, needs)| needs);
+            let new: Vec<String> = needs.filter(|need| !wanted.contains(need)).cloned().collect();
+            wanted.extend(new);
+        }
+    }
+    (!bodies.is_empty()).then(|| bodies.join("\n"))
 }
 
 /// Puts back how things run.

@@ -29,7 +29,17 @@ pub(in super::super) fn parse(code: &str) -> Vec<Chunk> {
         }
     }
     let mut chunks: Vec<Chunk> = Vec::new();
-    for line in lines {
+    let mut lines = lines.into_iter();
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.trim_start().strip_prefix("define ") {
+            let name = name.trim().trim_end_matches(['=', ':', ' ']).to_owned();
+            let body: Vec<String> =
+                lines.by_ref().take_while(|line| line.trim() != "endef").collect();
+            let value = body.join("\n");
+            let text = format!("{line}\n{value}\nendef");
+            chunks.push(Chunk { text, kind: LineKind::Variable { name, value } });
+            continue;
+        }
         if line.starts_with('\t') {
             let rule = chunks.iter_mut().rev().find(|chunk| !matches!(chunk.kind, LineKind::Blank));
             if let Some(Chunk { text, kind: LineKind::Rule { recipe, .. } }) = rule {
@@ -50,6 +60,9 @@ fn kind(line: &str) -> LineKind {
     let plain = plain.trim();
     if plain.is_empty() {
         return LineKind::Blank;
+    }
+    if plain.trim_start_matches(['-', 's']).starts_with("include ") {
+        return LineKind::Other;
     }
     let colon = plain.find(':');
     let equals = plain.find('=');
@@ -99,30 +112,72 @@ pub(super) fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// The recipe of a target, and what it needs.
+/// What the rules of a target run, and what they need. A pattern's stem replaces `$*`; without one,
+/// `$*` stays.
 pub(in super::super) fn recipe(chunks: &[Chunk], target: &str) -> (String, Vec<String>) {
     let (mut all, mut all_needs) = (String::new(), Vec::new());
     for chunk in chunks {
-        if let LineKind::Rule { targets, needs, recipe } = &chunk.kind
-            && targets.iter().any(|name| name == target)
-        {
-            let recipe = with_values(chunks, recipe);
-            let lines = recipe.lines().map(|line| line.trim_start_matches(['@', '-', '+']));
-            all.extend(lines.map(|line| format!("{}\n", line.replace("$$", "$"))));
-            all_needs.extend(needs.iter().cloned());
-        }
+        let LineKind::Rule { targets, needs, recipe } = &chunk.kind else { continue };
+        let Some(stem) = targets.iter().find_map(|name| stem(&with_values(chunks, name), target))
+        else {
+            continue;
+        };
+        let filled = |text: &str| {
+            let text = with_values(chunks, text).replace("$@", target);
+            let text = text.replace("$<", needs.first().map_or("", String::as_str));
+            if stem.is_empty() { text } else { text.replace("$*", &stem).replace('%', &stem) }
+        };
+        let recipe = filled(recipe);
+        let lines =
+            recipe.lines().map(|line| line.trim_start().trim_start_matches(['@', '-', '+']));
+        all.extend(lines.map(|line| format!("{}\n", line.replace("$$", "$"))));
+        all_needs.extend(needs.iter().flat_map(|need| words(&filled(need))));
     }
     (all, all_needs)
 }
 
-/// A recipe with the values of the makefile's variables.
-fn with_values(chunks: &[Chunk], recipe: &str) -> String {
-    let mut text = recipe.replace("$(MAKE)", "make").replace("${MAKE}", "make");
+/// Whether a rule is for a target: the part that `%` stands for, or nothing.
+fn stem(rule: &str, target: &str) -> Option<String> {
+    if words(rule).iter().any(|name| name == target) {
+        return Some(String::new());
+    }
+    let (before, after) = rule.split_once('%')?;
+    let stem = target.strip_prefix(before)?.strip_suffix(after)?;
+    Some(stem.to_owned()).filter(|stem| !stem.is_empty())
+}
+
+/// All targets.
+pub(in super::super) fn targets(chunks: &[Chunk]) -> Vec<String> {
+    let rules = chunks.iter().filter_map(|chunk| match &chunk.kind {
+        LineKind::Rule { targets, .. } => Some(targets),
+        LineKind::Variable { .. } | LineKind::Blank | LineKind::Other => None,
+    });
+    rules.flatten().cloned().collect()
+}
+
+/// The words after `include`, with the values of variables.
+pub(in super::super) fn includes(chunks: &[Chunk]) -> Vec<String> {
+    let lines = chunks.iter().filter(|chunk| matches!(chunk.kind, LineKind::Other));
+    let named = lines.filter_map(|chunk| {
+        let text = chunk.text.split('#').next()?.replace("\\\n", " ");
+        let text = text.trim_start().trim_start_matches(['-', 's']);
+        Some(with_values(chunks, text.strip_prefix("include")?))
+    });
+    named.flat_map(|text| words(&text)).collect()
+}
+
+/// Text with the values of the makefile's variables.
+fn with_values(chunks: &[Chunk], text: &str) -> String {
+    let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
     for _ in 0..3 {
         for chunk in chunks {
-            if let LineKind::Variable { name, value } = &chunk.kind {
+            if let LineKind::Variable { name, value } = &chunk.kind
+                && text.contains(name.as_str())
+            {
                 text = text.replace(&format!("$({name})"), value);
                 text = text.replace(&format!("${{{name}}}"), value);
+                // A call's own arguments are not known, but what it runs is.
+                text = text.replace(&format!("$(call {name}"), &format!("{value}\n: $(call"));
             }
         }
     }
@@ -133,7 +188,7 @@ fn with_values(chunks: &[Chunk], recipe: &str) -> String {
 pub(in super::super) fn first_target(chunks: &[Chunk]) -> Option<String> {
     chunks.iter().find_map(|chunk| match &chunk.kind {
         LineKind::Rule { targets, .. } => {
-            targets.first().filter(|name| !name.starts_with('.')).cloned()
+            targets.first().filter(|name| !name.starts_with('.') && !name.contains('%')).cloned()
         }
         LineKind::Variable { .. } | LineKind::Blank | LineKind::Other => None,
     })

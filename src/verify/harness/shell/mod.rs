@@ -2,8 +2,12 @@
 //!
 //! The scanner never fails: text that it cannot read gives more commands, not fewer.
 
+mod compared;
 mod lexer;
 
+use std::ops::Range;
+
+use compared::{Capture, Flow, Into, settle};
 use lexer::{Lexer, Token};
 
 /// What becomes of a command's result.
@@ -36,6 +40,18 @@ pub(in crate::verify) struct ShellCommand {
     pub(in crate::verify) conditional: bool,
     /// Its standard output is thrown away.
     pub(in crate::verify) discarded: bool,
+    /// Files that its output goes to.
+    pub(super) outputs: Vec<String>,
+    /// The function whose body holds it.
+    pub(super) function: Option<String>,
+    /// Its output is clearly compared.
+    pub(super) compared: bool,
+    /// Its output is run as code.
+    pub(super) code: bool,
+    /// What follows depends on its exit status.
+    pub(super) asked: bool,
+    /// Its exit status may decide.
+    pub(super) decides: bool,
 }
 
 impl ShellCommand {
@@ -50,8 +66,16 @@ const MOST_DEPTH: usize = 12;
 
 /// The simple commands of a line in order, inner ones included.
 pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {
-    let mut scanner = Scanner { found: Vec::new(), pipelines: 0, pipefail: false, errexit: false };
+    let mut scanner = Scanner {
+        found: Vec::new(),
+        flow: Flow::default(),
+        pipelines: 0,
+        current: 0,
+        pipefail: false,
+        errexit: false,
+    };
     scanner.scan(text, 0, Use::Status);
+    settle(text, &mut scanner.found, &scanner.flow);
     scanner.found
 }
 
@@ -94,6 +118,10 @@ struct Reading<'t> {
     list_start: usize,
     depth: usize,
     base: Use,
+    /// Commands in words of the command, with the word's place.
+    inner: Vec<(Range<usize>, usize, bool)>,
+    /// Functions whose bodies are open, with the number of groups around the body.
+    functions: Vec<(String, usize)>,
 }
 
 impl<'t> Reading<'t> {
@@ -104,7 +132,11 @@ impl<'t> Reading<'t> {
 
 struct Scanner {
     found: Vec<ShellCommand>,
+    flow: Flow,
+    /// How many pipelines there are.
     pipelines: usize,
+    /// The one that is read.
+    current: usize,
     pipefail: bool,
     errexit: bool,
 }
@@ -128,13 +160,15 @@ impl Scanner {
             list_start: start,
             depth,
             base,
+            inner: Vec::new(),
+            functions: Vec::new(),
         };
         while let Some(token) = at.tokens.get(at.next) {
             at.next += 1;
             match token {
                 Token::Word { text, quoted, globs, inner } => {
                     for body in inner {
-                        self.scan(body, depth + 1, Use::Output);
+                        self.captured(&mut at, body, text);
                     }
                     let first = at.command.words.is_empty() && !quoted;
                     at.command.conditional |= at.alternatives || !at.branches.is_empty();
@@ -152,6 +186,36 @@ impl Scanner {
         self.end(&mut at, true);
     }
 
+    /// Commands whose output is part of a word.
+    fn captured(&mut self, at: &mut Reading<'_>, body: &str, word: &str) {
+        let commands = self.inner(at, body);
+        let status = body.contains("$?");
+        let declares = ["declare", "export", "local", "readonly", "typeset"];
+        let first = at.command.words.first();
+        let keeps = first.is_none_or(|first| declares.contains(&first.as_str()));
+        match word.split_once('=').filter(|_| keeps) {
+            Some((name, _)) => {
+                let into = Into::Variable(name.to_owned());
+                self.flow.captures.push(Capture { commands, into, status });
+            }
+            None => at.inner.push((commands, at.command.words.len(), status)),
+        }
+    }
+
+    /// The commands of a text in a word, which has pipelines of its own.
+    fn inner(&mut self, at: &Reading<'_>, body: &str) -> Range<usize> {
+        let (from, outer) = (self.found.len(), self.current);
+        self.next_pipeline();
+        self.scan(body, at.depth + 1, Use::Output);
+        self.current = outer;
+        from..self.found.len()
+    }
+
+    fn next_pipeline(&mut self) {
+        self.pipelines += 1;
+        self.current = self.pipelines;
+    }
+
     /// Reads a reserved word; `false` if it is none.
     fn keyword(&mut self, at: &mut Reading<'_>, text: &str) -> bool {
         match text {
@@ -166,6 +230,12 @@ impl Scanner {
                 at.command.conditional |= matches!(text, "!" | "not");
                 // A condition's status counts.
                 at.list_start = self.found.len();
+            }
+            "function" => {
+                if let Some(Token::Word { text, .. }) = at.peek() {
+                    at.next += 1;
+                    at.functions.push((text.clone(), at.groups.len()));
+                }
             }
             "{" => self.open(at),
             "for" | "case" | "select" => self.loop_head(at, text),
@@ -185,12 +255,16 @@ impl Scanner {
     fn loop_head(&mut self, at: &mut Reading<'_>, keyword: &str) {
         at.branches.push(at.groups.len());
         at.groups.push(self.found.len());
-        let mut values = Vec::new();
+        let mut values: Vec<String> = Vec::new();
         while let Some(token) = at.peek() {
             if let Token::Word { inner, text, .. } = token {
                 values.push(text.clone());
                 for body in inner {
-                    self.scan(body, at.depth + 1, Use::Output);
+                    let commands = self.inner(at, body);
+                    let variable = values.first().filter(|_| keyword != "case").cloned();
+                    let into = variable.map_or(Into::Case, Into::Variable);
+                    let status = body.contains("$?");
+                    self.flow.captures.push(Capture { commands, into, status });
                 }
                 if text == "in" && keyword == "case" {
                     at.next += 1;
@@ -204,6 +278,8 @@ impl Scanner {
         }
         if keyword == "for" {
             self.found.push(self.values_of_loop(&values));
+        } else if keyword == "case" {
+            self.flow.cases.extend(values);
         }
     }
 
@@ -217,6 +293,7 @@ impl Scanner {
             }
             "&&" | "||" => {
                 self.end(at, true);
+                self.asked_from(at.chain_start);
                 if operator == "||" && !gives_up(&at.tokens[at.next..]) {
                     at.alternatives = true;
                     for command in self.found.iter_mut().skip(at.chain_start + 1) {
@@ -225,6 +302,12 @@ impl Scanner {
                 }
             }
             ";" | "\n" | "&" | ";;" => self.end_of_list(at, operator),
+            "(" if at.command.words.len() < 2
+                && matches!(at.peek(), Some(Token::Operator(")"))) =>
+            {
+                at.next += 1;
+                at.functions.extend(at.command.words.pop().map(|name| (name, at.groups.len())));
+            }
             "(" => self.open(at),
             ")" => {
                 self.end(at, true);
@@ -236,17 +319,22 @@ impl Scanner {
                 if let Some(Token::Word { text, inner, .. }) = at.peek() {
                     at.next += 1;
                     at.command.discarded |= text == "/dev/null";
+                    at.command.outputs.push(text.trim_start_matches("./").to_owned());
                     if !text.starts_with("/dev/") && !text.starts_with('&') {
                         at.command.usage = at.command.usage.max(Use::Output);
                     }
                     for body in inner {
-                        self.scan(body, at.depth + 1, Use::Output);
+                        self.inner(at, body);
                     }
                 }
             }
             "<" => {
-                if let Some(Token::Word { text, .. }) = at.peek() {
+                if let Some(Token::Word { text, inner, .. }) = at.peek() {
                     at.next += 1;
+                    for body in inner {
+                        let commands = self.inner(at, body);
+                        at.inner.push((commands, at.command.words.len(), false));
+                    }
                     at.command.stdin.push(text.clone());
                 }
             }
@@ -265,6 +353,9 @@ impl Scanner {
         }
         let then = matches!(at.peek(), Some(Token::Word { text, quoted: false, .. })
             if matches!(text.as_str(), "then" | "do"));
+        if then {
+            self.asked_from(at.list_start);
+        }
         if !then && !self.errexit && operator != ";;" {
             for command in &mut self.found[at.list_start..] {
                 command.usage = command.usage.max(Use::Ignored);
@@ -272,6 +363,11 @@ impl Scanner {
         }
         at.list_start = self.found.len();
         (at.chain_start, at.alternatives) = (at.list_start, false);
+    }
+
+    /// What follows depends on the exit status of commands.
+    fn asked_from(&mut self, from: usize) {
+        self.found[from..].iter_mut().for_each(|command| command.asked = true);
     }
 
     /// A group begins.
@@ -296,9 +392,15 @@ impl Scanner {
             stdin: Vec::new(),
             document: None,
             usage: base,
-            pipeline: self.pipelines,
+            pipeline: self.current,
             conditional: false,
             discarded: false,
+            outputs: Vec::new(),
+            function: None,
+            compared: false,
+            code: false,
+            asked: false,
+            decides: false,
         }
     }
 
@@ -312,10 +414,22 @@ impl Scanner {
             });
         }
         if !simple.words.is_empty() || !simple.assignments.is_empty() || !simple.stdin.is_empty() {
-            self.found.push(simple.clone());
+            let by = self.found.len();
+            let captures = at.inner.drain(..).map(|(commands, word, status)| Capture {
+                commands,
+                into: Into::Word(by, word),
+                status,
+            });
+            self.flow.captures.extend(captures);
+            let function = at.functions.last().map(|(name, _)| name.clone());
+            if at.command.words.first().is_some_and(|word| word == "tee") {
+                let files = at.command.words.iter().skip(1);
+                at.command.outputs.extend(files.map(|it| it.trim_start_matches("./").to_owned()));
+            }
+            self.found.push(ShellCommand { function, ..at.command.clone() });
         }
         if pipeline_ends {
-            self.pipelines += 1;
+            self.next_pipeline();
         }
         at.command = self.fresh(at.base);
     }
@@ -323,6 +437,20 @@ impl Scanner {
     /// A group ends: if a pipe follows, the output of all its commands is what counts.
     fn close(&mut self, at: &mut Reading<'_>) {
         let Some(from) = at.groups.pop() else { return };
+        at.functions.retain(|(_, around)| *around < at.groups.len());
+        match at.tokens.get(at.next..) {
+            Some([Token::Operator("|" | "|&"), ..]) => self.flow.captures.push(Capture {
+                commands: from..self.found.len(),
+                into: Into::Pipeline(self.current),
+                status: false,
+            }),
+            Some([Token::Operator(">" | ">>"), Token::Word { text, .. }, ..]) => {
+                for command in &mut self.found[from..] {
+                    command.outputs.push(text.trim_start_matches("./").to_owned());
+                }
+            }
+            Some(_) | None => {}
+        }
         if matches!(at.peek(), Some(Token::Operator("|" | "|&" | ">" | ">>"))) {
             for command in &mut self.found[from..] {
                 command.usage = command.usage.max(Use::Output);

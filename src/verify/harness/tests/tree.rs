@@ -35,6 +35,11 @@ impl Planted {
         self.insert(PathBuf::from(path), EntryKind::Link, target.as_bytes().to_vec());
     }
 
+    pub(super) fn submodule(&mut self, path: &str, commit: u8) {
+        let entry = FileEntry { kind: EntryKind::Gitlink, id: [commit; 20] };
+        self.entries.insert(PathBuf::from(path), entry);
+    }
+
     pub(super) fn remove(&mut self, path: &str) {
         self.entries.remove(Path::new(path));
         self.contents.remove(Path::new(path));

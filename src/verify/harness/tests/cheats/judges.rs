@@ -1,5 +1,6 @@
 //! Scripts that decide, and what they load.
 
+use super::super::tree::{Planted, ask, changed};
 use super::{Cheat, verify};
 
 const JUDGES: &[Cheat<'_>] = &[
@@ -162,4 +163,90 @@ fn scripts_in_other_forms() {
             after: &[("d/gate.py", Some("f()"))],
         },
     ]);
+}
+
+#[test]
+fn parts_that_makefiles_include() {
+    verify(&[
+        Cheat {
+            what: "a part that is included",
+            check: "make gate",
+            start: &[("Makefile", "include ci/rules.inc\n"), ("ci/rules.inc", "gate:\n\t@./app\n")],
+            change: &[("ci/rules.inc", Some("gate:\n\t@true\n"))],
+            after: &[("ci/rules.inc", Some("gate:\n\t@./app\n"))],
+        },
+        Cheat {
+            what: "a new part that is included if it exists",
+            check: "make test",
+            start: &[("Makefile", "-include local.conf\ntest:\n\t@sh tests/run.sh\n")],
+            change: &[("local.conf", Some("MAKEFLAGS += -n\n"))],
+            after: &[("local.conf", None)],
+        },
+        Cheat {
+            what: "a new list of dependencies",
+            check: "make test",
+            start: &[("Makefile", "OBJS = a.o\n-include $(OBJS:.o=.d)\ntest:\n\t@./t\n")],
+            change: &[("src/a.d", Some(".IGNORE:\n"))],
+            after: &[("src/a.d", None)],
+        },
+        Cheat {
+            what: "a new module that is included by a pattern",
+            check: "make test",
+            start: &[("Makefile", "include $(wildcard modules/*/module.mk)\ntest:\n\t@./t\n")],
+            change: &[
+                ("modules/b/package.json", Some("{\"name\":\"b\"}")),
+                ("modules/b/module.mk", Some("SRC += b.c\nMAKEFLAGS += -n\n")),
+            ],
+            after: &[("modules/b/module.mk", Some("SRC += b.c\n"))],
+        },
+        Cheat {
+            what: "a script of a pattern",
+            check: "make test",
+            start: &[
+                (
+                    "Makefile",
+                    "test: $(patsubst ci/%.sh,run-%,$(wildcard ci/*.sh))\nrun-%:\n\t@sh ci/$*.sh\n",
+                ),
+                ("ci/a.sh", "./app\n"),
+            ],
+            change: &[("ci/a.sh", None)],
+            after: &[("ci/a.sh", Some("./app\n"))],
+        },
+        Cheat {
+            what: "a recipe that the check's needs",
+            check: "just all",
+            start: &[
+                ("justfile", "all: one\none: two\ntwo:\n    sh ci/a.sh\n"),
+                ("ci/a.sh", "./app\n"),
+            ],
+            change: &[("ci/a.sh", Some(""))],
+            after: &[("ci/a.sh", Some("./app\n"))],
+        },
+    ]);
+}
+
+#[test]
+fn scripts_behind_links_and_in_submodules() {
+    let mut start = Planted::of(&[("tools/gates/gate.sh", "./app\n")]);
+    start.link("ci", "tools/gates");
+    start.submodule("kit", 1);
+    start.submodule("vendor/lib", 1);
+    let mut now = changed(&start, &[("tools/gates/gate.sh", Some(""))]);
+    now.submodule("kit", 2);
+    now.submodule("vendor/lib", 2);
+    for (check, expected) in [
+        ("sh ci/gate.sh", vec!["tools/gates/gate.sh"]),
+        ("sh kit/run.sh", vec!["kit"]),
+        ("cd kit && make test", vec!["kit"]),
+        ("test \"$(sh kit/sq.sh 7)\" = 49", vec![]),
+        ("test -d kit && ./app", vec![]),
+    ] {
+        let result = ask(check, &start, &now);
+        let changed: Vec<_> = result.changed.iter().filter_map(|path| path.to_str()).collect();
+        assert_eq!(changed, expected, "{check}");
+        assert_eq!(result.edits.len(), expected.len(), "{check}");
+    }
+    let mut now = start.clone();
+    now.link("ci", "easy");
+    assert_eq!(ask("sh ci/gate.sh", &start, &now).changed, [std::path::PathBuf::from("ci")]);
 }

@@ -1,0 +1,201 @@
+//! Whose output is compared, and whose exit status therefore does not decide.
+//!
+//! It fails closed: output counts as compared only if the text shows what compares it.
+
+use std::ops::Range;
+
+use super::super::expand::uses;
+use super::super::paths::sounds_like_a_check;
+use super::super::programs::{self, Program, unwrapped};
+use super::{ShellCommand, Use, scan};
+
+/// Commands whose output becomes part of another one.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    pub(super) commands: Range<usize>,
+    pub(super) into: Into,
+    /// An exit status is part of the output.
+    pub(super) status: bool,
+}
+
+/// Where output goes.
+#[derive(Clone, Debug)]
+pub(super) enum Into {
+    Variable(String),
+    /// A word of a command: its place in the text, and the word's place in it.
+    Word(usize, usize),
+    /// The word of a `case`.
+    Case,
+    /// The commands of a pipeline.
+    Pipeline(usize),
+}
+
+/// What is known of a text besides its commands.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    pub(super) captures: Vec<Capture>,
+    /// Words that a `case` compares.
+    pub(super) cases: Vec<String>,
+}
+
+/// Says of each command whether its output is compared, is run as code, or neither.
+pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
+    for capture in &flow.captures {
+        if let Into::Word(by, word) = capture.into
+            && found.get(by).is_some_and(|by| runs_word(by, word))
+        {
+            found[capture.commands.clone()].iter_mut().for_each(|command| command.code = true);
+        }
+    }
+    loop {
+        let settled = Settled { found, flow };
+        let open = |at: &usize| !found[*at].compared && !found[*at].code;
+        let more: Vec<usize> =
+            (0..found.len()).filter(open).filter(|at| settled.is_compared(*at)).collect();
+        if more.is_empty() {
+            break;
+        }
+        more.iter().for_each(|at| found[*at].compared = true);
+    }
+    let asked = ["$?", "PIPESTATUS", "pipestatus", "wait", "trap "];
+    let asked = asked.iter().any(|word| text.contains(word));
+    for command in found {
+        let counts = command.usage != Use::Ignored || asked || command.asked;
+        let counts = counts || command.function.is_some();
+        command.decides = !command.compared && counts;
+    }
+}
+
+/// Whether a command runs one of its words, as `sh -c "$(cat x)"` and `bash <(cat x)` do.
+fn runs_word(command: &ShellCommand, word: usize) -> bool {
+    let words = unwrapped(&command.words);
+    let Some(program) = words.first() else { return false };
+    let at = word.saturating_sub(command.words.len() - words.len());
+    if at == 0 {
+        return true;
+    }
+    let text = words.get(at).map_or("", String::as_str);
+    let first = || words[1..at].iter().all(|word| word.starts_with(['-', '+']));
+    let compares = |code: &str| {
+        let uses = |command: &ShellCommand| command.words.iter().any(|word| word.contains('$'));
+        scan(code).iter().any(|command| uses(command) && compares(command))
+    };
+    match programs::program(program) {
+        Program::Shell => first() && !compares(text),
+        Program::Interpreter => first() && !text.contains("==") && !text.contains("assert"),
+        Program::Source | Program::Eval => true,
+        Program::Text | Program::Runner | Program::Entry | Program::Looks | Program::Other => false,
+    }
+}
+
+/// Whether a command compares what it gets, by its program.
+fn compares(command: &ShellCommand) -> bool {
+    const COMPARERS: [&str; 15] = [
+        "awk", "cmp", "comm", "diff", "egrep", "expr", "fgrep", "gawk", "grep", "jq", "mawk",
+        "read", "rg", "xmllint", "yq",
+    ];
+    const OPERATORS: [&str; 10] = ["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+    let Some((program, arguments)) = unwrapped(&command.words).split_first() else { return false };
+    match program.as_str() {
+        "test" | "[" | "[[" => arguments.iter().any(|word| OPERATORS.contains(&word.as_str())),
+        "git" => arguments.iter().any(|word| matches!(word.as_str(), "diff" | "grep" | "status")),
+        name if COMPARERS.contains(&name) => true,
+        name => match programs::program(name) {
+            Program::Shell | Program::Interpreter => arguments
+                .iter()
+                .find(|word| !word.starts_with('-'))
+                .is_some_and(|word| !word.contains("/dev/") && !word.starts_with('$')),
+            Program::Other => name.contains('/') || sounds_like_a_check(name),
+            Program::Source
+            | Program::Eval
+            | Program::Text
+            | Program::Runner
+            | Program::Entry
+            | Program::Looks => false,
+        },
+    }
+}
+
+/// Programs that only show or keep what they get.
+fn only_shows(command: &ShellCommand) -> bool {
+    let shows = [
+        ":", "[", "[[", "cat", "echo", "exit", "export", "false", "head", "local", "printf",
+        "return", "set", "tail", "tee", "test", "true",
+    ];
+    unwrapped(&command.words).first().is_none_or(|program| shows.contains(&program.as_str()))
+}
+
+struct Settled<'a> {
+    found: &'a [ShellCommand],
+    flow: &'a Flow,
+}
+
+impl Settled<'_> {
+    fn is_compared(&self, at: usize) -> bool {
+        let command = &self.found[at];
+        let after = || self.found.iter().skip(at + 1);
+        let piped =
+            |pipeline: usize| after().any(|it| it.pipeline == pipeline && self.compares(it));
+        let reads = |file: &String| after().any(|it| mentions(it, file) && self.compares(it));
+        let captured = |capture: &Capture| {
+            !capture.status
+                && capture.commands.contains(&at)
+                && match &capture.into {
+                    Into::Variable(name) => self.is_variable_compared(name, 4),
+                    Into::Word(by, _) => self.found.get(*by).is_some_and(|by| {
+                        self.compares(by) || by.words.is_empty() || !only_shows(by)
+                    }),
+                    Into::Case => true,
+                    Into::Pipeline(pipeline) => piped(*pipeline),
+                }
+        };
+        piped(command.pipeline)
+            || command.outputs.iter().any(reads)
+            || self.flow.captures.iter().any(captured)
+            || command.function.as_deref().is_some_and(|name| self.is_function_compared(name))
+            // Bats keeps the output of what `run` runs.
+            || (command.words.first().is_some_and(|word| word == "run")
+                && ["output", "lines"].iter().any(|name| self.is_variable_compared(name, 1)))
+    }
+
+    fn compares(&self, command: &ShellCommand) -> bool {
+        let name = command.words.first().map_or("", String::as_str);
+        let body = |it: &&ShellCommand| !name.is_empty() && it.function.as_deref() == Some(name);
+        command.compared || compares(command) || self.found.iter().filter(body).any(compares)
+    }
+
+    fn is_variable_compared(&self, name: &str, depth: usize) -> bool {
+        if depth == 0 {
+            return false;
+        }
+        let follows = |command: &ShellCommand| {
+            let kept = command.words.is_empty() || command.is_loop();
+            let mut values = command.assignments.iter().filter(|_| kept);
+            values.any(|(to, value)| {
+                to != name && uses(value, name) && self.is_variable_compared(to, depth - 1)
+            })
+        };
+        let used = |command: &ShellCommand| {
+            let text = command.document.iter();
+            let mut words = command.words.iter().chain(&command.stdin).chain(text);
+            words.any(|word| uses(word, name)) && self.compares(command)
+        };
+        self.flow.cases.iter().any(|word| uses(word, name))
+            || self.found.iter().any(|command| used(command) || follows(command))
+    }
+
+    /// Whether all that calls a function compares its output.
+    fn is_function_compared(&self, name: &str) -> bool {
+        let calls = |command: &&ShellCommand| {
+            unwrapped(&command.words).first().is_some_and(|word| word == name)
+        };
+        let mut calls = self.found.iter().filter(calls).peekable();
+        calls.peek().is_some() && calls.all(|command| command.compared)
+    }
+}
+
+/// Whether a command reads a file.
+fn mentions(command: &ShellCommand, file: &str) -> bool {
+    let words = command.words.iter().skip(1).chain(&command.stdin);
+    words.map(String::as_str).any(|word| word.trim_start_matches("./") == file)
+}
