@@ -60,9 +60,12 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         head: &head,
         tree: checks.leaves_the_tree().then_some(&tree),
     };
-    let heard: (&(dyn Fn(&str) + Sync), &(dyn Fn(&str) + Sync)) = (&tell, &note);
-    let found =
-        runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), heard)))??;
+    let found = runtime()?.block_on(until_signal(run(
+        &it,
+        rooms,
+        (&*checks, options),
+        (&tell, &note),
+    )))??;
     let found = found.map_err(|lacks| Failure::new(ExitCode::Invalid, lacks))?;
     let report = Report {
         criteria: &found.criteria,

@@ -35,7 +35,7 @@ pub fn moved_on(
     changed.extend(files[0].union(&files[1]).filter(differs).cloned());
     let names = changed.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     let what = format!("is where the branch began; the base changed since: {}", names.join(", "));
-    (!changed.is_empty()).then(|| Remark { kind: RemarkKind::Outdated, at: 0, what })
+    (!changed.is_empty()).then_some(Remark { kind: RemarkKind::Outdated, at: 0, what })
 }
 
 /// The checks of a task.
