@@ -31,8 +31,8 @@ pub(in super::super) fn is_crate_for_tests(
         return false;
     }
     let own = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-    let own = own.map(|above| above.join("Cargo.toml"));
-    let Some(own) = own.into_iter().find(|path| start.paths().contains_key(path)) else {
+    let mut own = own.map(|above| above.join("Cargo.toml"));
+    let Some(own) = own.find(|path| start.paths().contains_key(path)) else {
         return false;
     };
     let parsed = |path: &Path| text(start, path)?.parse::<DocumentMut>().ok();

@@ -337,6 +337,12 @@ fn helpers_of_tests_anywhere() {
             decides: "lib/kit.mjs",
             product: "sq.js",
         },
+    ]);
+}
+
+#[test]
+fn helpers_in_languages_with_search_paths() {
+    verify(&[
         Case {
             check: "perl -Ilib t/a.t",
             files: &[
