@@ -89,7 +89,19 @@ impl Reader<'_> {
                 }
             }
         }
-        // The program comes from the standard input.
+        self.standard_input(program, command, before, place, depth);
+    }
+
+    /// The program comes from the standard input.
+    fn standard_input(
+        &mut self,
+        program: &str,
+        command: &ShellCommand,
+        before: &[ShellCommand],
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        let shell = programs::program(program) == Program::Shell;
         if let Some(code) = &command.document {
             if shell {
                 self.lines(code, place, depth + 1);
