@@ -14,7 +14,7 @@ use super::plain::oid;
 use super::tree_files::TreeFiles;
 use crate::model::{Oid, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{FileEntry, TreeEdit};
+use crate::verify::harness::{EntryKind, FileEntry, TreeEdit};
 
 impl GitRepo {
     pub(super) fn files_in(
@@ -31,12 +31,20 @@ impl GitRepo {
         for edit in edits {
             match edit {
                 TreeEdit::Write { path, kind, bytes } => {
-                    let id = git2::Oid::hash_object(ObjectType::Blob, bytes).map_err(&failed)?;
+                    let id = match kind {
+                        EntryKind::Gitlink => git2::Oid::from_bytes(bytes),
+                        EntryKind::Regular { .. } | EntryKind::Link => {
+                            git2::Oid::hash_object(ObjectType::Blob, bytes)
+                        }
+                    };
+                    let id = id.map_err(&failed)?;
                     let mut name = [0; 20];
                     name.copy_from_slice(&id.as_bytes()[..20]);
                     let entry = FileEntry { kind: *kind, id: name };
                     Arc::make_mut(&mut entries).insert(path.clone(), entry);
-                    edited.insert(path.clone(), bytes.clone());
+                    if *kind != EntryKind::Gitlink {
+                        edited.insert(path.clone(), bytes.clone());
+                    }
                 }
                 TreeEdit::Remove { path } => {
                     Arc::make_mut(&mut entries).remove(path);
@@ -63,7 +71,11 @@ impl GitRepo {
             edits.push(match from.get_path(&path) {
                 Ok(entry) => {
                     let blob = repo.find_blob(entry.id());
-                    let bytes = blob.map(|blob| blob.content().to_vec()).unwrap_or_default();
+                    // What is no blob is a submodule's commit.
+                    let bytes = blob.map_or_else(
+                        |_| entry.id().as_bytes().to_vec(),
+                        |blob| blob.content().to_vec(),
+                    );
                     TreeEdit::Write { path, kind: kind(entry.filemode()), bytes }
                 }
                 Err(_) => TreeEdit::Remove { path },

@@ -130,6 +130,7 @@ mod tests {
             vec![write("a", EntryKind::Link, "d/c"), gone("d/c"), write("d", plain, "now a file")],
             vec![write("d", EntryKind::Regular { executable: true }, "now a file")],
             vec![gone("d"), gone("n/e/w"), write("d/b", plain, "1")],
+            vec![write("kit", EntryKind::Gitlink, "20 bytes of a commit")],
         ];
         let known = KnownTrees::default();
         let mut base = empty;

@@ -71,7 +71,9 @@ impl Reader<'_> {
                     let pipefail = arguments.iter().any(|word| word == "pipefail");
                     let before = if pipefail { "set -o pipefail\n" } else { "" };
                     if let Some(code) = next {
-                        self.lines(&format!("{before}{code}"), place, depth + 1);
+                        let arguments = rest.as_slice().get(2..).unwrap_or_default().to_vec();
+                        let place = ReadAt { arguments, ..place.clone() };
+                        self.lines(&format!("{before}{code}"), &place, depth + 1);
                     }
                     return;
                 }
@@ -124,10 +126,19 @@ impl Reader<'_> {
             }
         }
         let piped = before.iter().filter(|other| other.pipeline == command.pipeline);
+        if shell {
+            for other in piped.clone() {
+                self.texts(&other.words, place, depth);
+                let documents = other.document.iter();
+                documents.for_each(|text| self.lines(text, place, depth + 1));
+            }
+        }
         let piped = piped.flat_map(|other| other.words.iter().skip(1));
         let words: Vec<String> = command.stdin.iter().chain(piped).cloned().collect();
+        self.blind |= command.decides && command.document.is_none();
         for word in words {
             if let Some(path) = self.file(&word, place) {
+                self.blind = false;
                 self.found.subjects.remove(&path);
                 self.judge(&path, place, depth);
             }

@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use globset::Glob;
+
 use super::expand::{Variables, globbed};
 use super::files::SourceTree;
 use super::named;
@@ -64,6 +66,13 @@ impl Reader<'_> {
         }
     }
 
+    /// Words that may hold lines of shell: `trap 'sh x' EXIT`, `echo 'sh x' | sh`.
+    pub(super) fn texts(&mut self, words: &[String], place: &ReadAt, depth: usize) {
+        for word in words.iter().filter(|word| word.trim().contains(char::is_whitespace)) {
+            self.lines(&word.replace("\\n", "\n"), place, depth + 1);
+        }
+    }
+
     /// A script of unknown name runs: each file that the text names may be it.
     fn everything_named(&mut self, commands: &[ShellCommand], place: &ReadAt, depth: usize) {
         let looks = |command: &&ShellCommand| {
@@ -80,9 +89,12 @@ impl Reader<'_> {
                 let names = globbed(self.start, &place.folder, word);
                 for name in names.unwrap_or_else(|| vec![word.to_owned()]) {
                     let below = inside(&place.folder, &name).filter(|_| lists);
+                    let glob = Glob::new(&name).ok().filter(|_| lists && name.contains('*'));
+                    let glob = glob.map(|glob| glob.compile_matcher());
                     let files = self.start.paths().keys();
                     let below = files.filter(|path| {
                         below.as_deref().is_some_and(|folder| path.starts_with(folder))
+                            || glob.as_ref().is_some_and(|glob| glob.is_match(file_name(path)))
                     });
                     let files: Vec<PathBuf> =
                         below.cloned().chain(self.file(&name, place)).collect();
@@ -122,6 +134,8 @@ impl Reader<'_> {
             return self.command(&command, before, all, &place, depth);
         }
         let words = programs::unwrapped(&command.words);
+        let skipped = &command.words[..command.words.len() - words.len()];
+        self.texts(skipped, place, depth);
         let Some((program, arguments)) = words.split_first() else { return };
         if command.code {
             self.runner(arguments, place, depth);
@@ -167,6 +181,7 @@ impl Reader<'_> {
             Program::Looks => self.looks(program, arguments, place, depth),
             Program::Other => {
                 self.subjects(arguments, place);
+                self.texts(arguments, place, depth);
                 if program.contains(['/', '$']) {
                     self.script(None, program, arguments, command, place, depth);
                 } else if let Some(at) = programs::inner_program(arguments) {

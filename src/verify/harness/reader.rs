@@ -161,8 +161,14 @@ impl<'a> Reader<'a> {
             let files = self.start.paths().keys().filter(|path| path.ends_with(tail));
             paths.extend(files.cloned());
         }
+        if let Some(folder) = inside(&place.folder, word).filter(|_| command.decides) {
+            // `python3 FOLDER` and `node FOLDER` run a file in it.
+            let files = self.start.paths().keys();
+            paths.extend(files.filter(|path| path.parent() == Some(&folder)).cloned());
+        }
         let positional = command.function.is_some() && word.len() == 2;
-        self.blind |= paths.is_empty() && command.decides && word.contains('$') && !positional;
+        let unknown = word.contains('$') || word == "{}";
+        self.blind |= paths.is_empty() && command.decides && unknown && !positional;
         let place = ReadAt { arguments: arguments.to_vec(), ..place.clone() };
         for path in paths {
             self.executed(&path, command, &place, depth);

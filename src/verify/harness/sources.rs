@@ -90,8 +90,8 @@ fn is_side_folder(name: &str) -> bool {
     sounds_like_a_check(name) || matches!(name, "scripts" | "script" | "ci" | "tools" | ".github")
 }
 
-/// A file that shell text sources. It belongs to the judge if it holds no functions, or if the
-/// exit status of one of them counts; functions whose output is compared are the product.
+/// A file that shell text sources. It belongs to the judge, unless all that is called of it are
+/// functions whose output is compared.
 pub(super) fn sourced(
     reader: &mut Reader<'_>,
     name: &str,
@@ -110,11 +110,10 @@ pub(super) fn sourced(
     let called = |command: &&ShellCommand| {
         command.words.first().is_some_and(|word| functions.contains(&word.as_str()))
     };
-    let mut calls = all.iter().filter(called).peekable();
+    let calls: Vec<&ShellCommand> = all.iter().filter(called).collect();
     let known = reader.table.role(&path).is_some()
         || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-    let judges = known || functions.is_empty() || calls.any(|command| !command.compared);
-    if judges {
+    if known || calls.is_empty() || calls.iter().any(|command| !command.compared) {
         reader.judge(&path, place, depth);
     } else {
         reader.found.subjects.insert(path);
