@@ -75,10 +75,16 @@ impl Reader<'_> {
 
     /// A script of unknown name runs: each file that the text names may be it.
     fn everything_named(&mut self, commands: &[ShellCommand], place: &ReadAt, depth: usize) {
+        // What a compiler reads is no script.
         let looks = |command: &&ShellCommand| {
-            command.words.first().is_some_and(|word| programs::program(word) == Program::Looks)
+            let program = command.words.first();
+            program.is_some_and(|word| programs::program(word) == Program::Looks)
         };
-        for command in commands.iter().filter(|it| !it.compared || looks(it)) {
+        let compiles = |command: &&ShellCommand| {
+            command.words.first().is_some_and(|word| programs::compiles(word))
+        };
+        let may_name = |it: &&ShellCommand| (!it.compared || looks(it)) && !compiles(it);
+        for command in commands.iter().filter(may_name) {
             let values = command.assignments.iter().map(|(_, value)| value);
             let words: Vec<&String> =
                 command.words.iter().chain(&command.stdin).chain(values).collect();

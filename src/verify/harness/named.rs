@@ -26,7 +26,7 @@ pub(super) fn run(
         "make" | "gmake" => make(reader, arguments, place, depth),
         "just" => just(reader, arguments, place, depth),
         "cargo" => cargo(reader, arguments, decides, place, depth),
-        "go" => go(reader, arguments, place, depth),
+        "go" => go(reader, arguments, decides, place, depth),
         "rake" => tools::configured(reader, "rake", place, depth),
         "task" => {}
         "composer" => scripts::run(reader, "composer.json", arguments, place, depth),
@@ -226,7 +226,7 @@ fn cargo(
     }
     for (option, folder) in [("--bin", "src/bin"), ("--example", "examples")] {
         let Some(name) = value(option) else { continue };
-        let is_run = decides && command == "run" && option == "--example";
+        let is_run = decides && command == "run";
         let sources = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")];
         files.extend(sources.into_iter().filter(|path| {
             let code = inside(&place.folder, path).and_then(|path| text(reader.start, &path));
@@ -252,10 +252,10 @@ fn cargo(
     }
 }
 
-fn go(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+fn go(reader: &mut Reader<'_>, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
     let Some("run") = arguments.first().map(String::as_str) else { return };
     let Some(what) = arguments[1..].iter().find(|word| !word.starts_with('-')) else { return };
-    let sounds = sounds_like_a_check(what);
+    let sounds = decides || sounds_like_a_check(what);
     let Some(what) = inside(&place.folder, what) else { return };
     let checks = |path: &PathBuf| {
         sounds || text(reader.start, path).is_some_and(|code| is_checking_program(&code))

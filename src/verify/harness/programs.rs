@@ -52,6 +52,15 @@ const INTERPRETERS: &str = "
     luajit node nodejs octave perl php pwsh pypy raku ruby runghc tclsh ts-node tsx
 ";
 
+const COMPILERS: &str = "
+    c++ cc clang clang++ g++ gcc ghc javac kotlinc rustc scalac swiftc tsc
+";
+
+/// Does a program compile what it is given?
+pub(super) fn compiles(name: &str) -> bool {
+    lists(COMPILERS, name.rsplit('/').next().unwrap_or(name))
+}
+
 fn lists(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|it| it == name)
 }

@@ -31,6 +31,8 @@ fn verify(cases: &[Case<'_>]) {
 }
 
 const APP: (&str, &str) = ("app.py", "def sq(n):\n    return 0\n");
+const TEST_PY: (&str, &str) =
+    ("tests/test_app.py", "from support import Base\nimport kit\nfrom app import sq\n");
 const SQ_JS: (&str, &str) = ("sq.js", "exports.sq = n => 0;\n");
 const SQ_SH: (&str, &str) = ("sq.sh", "echo 0\n");
 const GATE_JS: &str = "if (run('sh sq.sh 7') !== '49') process.exit(1);\n";
@@ -267,8 +269,6 @@ fn texts_with_tests() {
 
 #[test]
 fn helpers_of_tests_anywhere() {
-    const TEST_PY: (&str, &str) =
-        ("tests/test_app.py", "from support import Base\nimport kit\nfrom app import sq\n");
     const TEST_JS: (&str, &str) =
         ("test/a.test.js", "const { sq } = require('../sq.js'), same = require('../lib/same');\n");
     verify(&[
