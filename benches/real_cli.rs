@@ -25,9 +25,9 @@ use serde_json::{Value, json};
 #[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/support/copilot.rs"]
 mod copilot;
-#[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/support/downloads.rs"]
 mod downloads;
+#[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/support/model.rs"]
 mod model;
 
