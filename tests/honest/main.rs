@@ -26,12 +26,13 @@ const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 /// Tiers, and the share of calls that must have the same result, in percent.
 const TIERS: [(Tier, &str, usize); 2] = [(Tier::Full, "full", 99), (Tier::Partial, "partial", 97)];
 /// How a shell and its programs say that a tool is not installed.
-const MISSING: [&str; 6] = [
+const MISSING: [&str; 7] = [
     "command not found",
     ": not found",
     "No module named",
     "is not a git command",
     "is not installed",
+    "unable to find a build program",
     "Can't locate",
 ];
 /// Runs the call of this line of the collection alone.
