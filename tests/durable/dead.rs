@@ -115,7 +115,8 @@ fn work_of_the_human_after_a_death_stays_and_the_tick_that_nobody_judged_does_no
         assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
         assert_eq!(dead.repo.task(), before, "{name}");
         assert_eq!(dead.repo.state()["criteria"][1]["iteration"], 3, "{name}");
-        assert_eq!(dead.repo.attempts(), Vec::<String>::new(), "{name}");
+        let kept = dead.repo.attempts().into_iter().find(|name| name.contains("/attempts/"));
+        assert_eq!(kept, None, "{name}");
         assert_eq!(iterations(&dead.repo.root()), [1, 2, 3], "{name}");
     }
 }

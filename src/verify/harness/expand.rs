@@ -7,7 +7,7 @@ use globset::GlobBuilder;
 
 use super::files::SourceTree;
 use super::paths::normal;
-use super::shell::ShellCommand;
+use super::shell::{ShellCommand, uses};
 
 /// How many values of a variable, or matches of a glob, are followed.
 const MOST: usize = 200;
@@ -64,13 +64,6 @@ impl Variables {
         };
         (0..count).map(one).collect()
     }
-}
-
-/// Whether a word uses a variable.
-pub(super) fn uses(word: &str, name: &str) -> bool {
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    word.contains(&format!("${{{name}}}"))
-        || word.split(&format!("${name}")).skip(1).any(|rest| ends(rest) && !name.is_empty())
 }
 
 /// The files that a glob names.

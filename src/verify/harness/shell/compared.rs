@@ -2,41 +2,10 @@
 //!
 //! It fails closed: output counts as compared only if the text shows what compares it.
 
-use std::ops::Range;
-
-use super::super::expand::uses;
 use super::super::paths::sounds_like_a_check;
 use super::super::programs::{self, Program, unwrapped};
-use super::{ShellCommand, Use, scan};
-
-/// Commands whose output becomes part of another one.
-#[derive(Clone, Debug)]
-pub(super) struct Capture {
-    pub(super) commands: Range<usize>,
-    pub(super) into: Into,
-    /// An exit status is part of the output.
-    pub(super) status: bool,
-}
-
-/// Where output goes.
-#[derive(Clone, Debug)]
-pub(super) enum Into {
-    Variable(String),
-    /// A word of a command: its place in the text, and the word's place in it.
-    Word(usize, usize),
-    /// The word of a `case`.
-    Case,
-    /// The commands of a pipeline.
-    Pipeline(usize),
-}
-
-/// What is known of a text besides its commands.
-#[derive(Debug, Default)]
-pub(super) struct Flow {
-    pub(super) captures: Vec<Capture>,
-    /// Words that a `case` compares.
-    pub(super) cases: Vec<String>,
-}
+use super::command::{Capture, Flow, Into, ShellCommand, Use, uses};
+use super::scanner::read;
 
 /// Says of each command whether its output is compared, is run as code, or neither.
 pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
@@ -78,7 +47,7 @@ fn runs_word(command: &ShellCommand, word: usize) -> bool {
     let first = || words[1..at].iter().all(|word| word.starts_with(['-', '+']));
     let compares = |code: &str| {
         let uses = |command: &ShellCommand| command.words.iter().any(|word| word.contains('$'));
-        scan(code).iter().any(|command| uses(command) && compares(command))
+        read(code).0.iter().any(|command| uses(command) && compares(command))
     };
     match programs::program(program) {
         Program::Shell => first() && !compares(text),
