@@ -48,7 +48,7 @@ pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> Ag
     let own = launch::copilot_home();
     let cache = variable("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache")).join("copilot");
     let cache = variable("COPILOT_CACHE_HOME").unwrap_or(cache);
-    let fixed = own.iter().flat_map(|own| COPILOT_SETTINGS.map(|name| own.join(name))).collect();
+    let fixed = copilot_settings();
     let writable: Vec<PathBuf> = own.into_iter().chain([cache, scratch.join("logs")]).collect();
     for folder in &writable {
         // One that cannot be made cannot be written to, and needs no mount.
@@ -56,6 +56,12 @@ pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> Ag
     }
     let readable = command.program.parent().map(Path::to_owned).into_iter().collect();
     AgentFolders { writable, fixed, readable }
+}
+
+/// What configures the Copilot CLI.
+pub(super) fn copilot_settings() -> Vec<PathBuf> {
+    let own = launch::copilot_home();
+    own.iter().flat_map(|own| COPILOT_SETTINGS.map(|name| own.join(name))).collect()
 }
 
 /// The folders of another agent, and the files that its command line names.

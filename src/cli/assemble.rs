@@ -34,7 +34,7 @@ use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{ask, audit, environment, paths, quota, run_tools, tier};
+use super::{agent_folders, ask, audit, environment, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
@@ -383,13 +383,13 @@ fn about_proof(mode: ProofMode, rooms: Option<&ProofRooms>) -> Vec<String> {
     notes.chain(told.map(str::to_owned)).collect()
 }
 
-/// What checks use besides the repository, where commands can change it.
-fn around(tier: Tier) -> Result<Option<Around>, Failure> {
+/// What checks and the Copilot CLI use besides the repository, where commands can change it. The
+/// CLI's settings that do not exist cannot be mounted read-only.
+fn around(tier: Tier) -> Result<Around, Failure> {
     let (home, path) = (etcetera::home_dir().ok(), std::env::var_os("PATH").unwrap_or_default());
-    match (tier, home) {
-        (Tier::Full, _) | (_, None) => Ok(None),
-        (Tier::Partial | Tier::Off, Some(home)) => Ok(Some(Around::look(&home, &path)?)),
-    }
+    let home = home.as_deref().filter(|_| tier != Tier::Full);
+    let settings = agent_folders::copilot_settings();
+    Ok(Around::look(settings, home.map(|home| (home, path.as_os_str())))?)
 }
 
 /// Copies what the proof rooms need, before an agent comes.

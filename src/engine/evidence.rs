@@ -62,9 +62,7 @@ impl Run {
             },
         )?;
         collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
-        if let Some(around) = &parts.around {
-            collected.evidence.around = around.changed()?;
-        }
+        collected.evidence.around = parts.around.changed()?;
         Ok(collected)
     }
 

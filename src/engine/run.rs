@@ -83,8 +83,8 @@ pub struct RunParts {
     pub regression_budget: Duration,
     /// Variables for verify commands.
     pub check_environment: Vec<(String, String)>,
-    /// What checks use besides the repository, where no sandbox keeps it as it is.
-    pub around: Option<Around>,
+    /// What checks and the agent use besides the repository, where no sandbox keeps it as it is.
+    pub around: Around,
     /// Do the verify commands run before the work?
     pub baseline: BaselineRun,
     /// Does a commit alone prove a criterion?

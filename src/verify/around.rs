@@ -1,5 +1,6 @@
 //! What checks use besides the repository: programs on PATH, and the configuration of tools in
-//! HOME. Where no sandbox keeps the agent's hands off them, they are compared with the run's start.
+//! HOME; and what configures the agent. What no sandbox keeps the agent's hands off is compared with
+//! the run's start.
 //!
 //! Invariant: a program's content is not read: its size, its file and the time of its last change
 //! tell. What is new counts only if it comes before a program that was there. What does NOT live
@@ -62,8 +63,9 @@ const PYTHONS: &str = ".local/lib";
 /// Programs and configuration at the run's start.
 #[derive(Debug)]
 pub struct Around {
-    home: PathBuf,
+    home: Option<PathBuf>,
     path: Vec<PathBuf>,
+    settings: Vec<PathBuf>,
     configuration: Fingerprints,
     programs: BTreeMap<PathBuf, Stamp>,
 }
@@ -78,15 +80,20 @@ struct Stamp {
 }
 
 impl Around {
-    /// Looks at HOME and the folders of PATH.
+    /// Looks at an agent's settings, which are files or folders, and where no sandbox guards them, at
+    /// HOME and the folders of PATH.
     ///
     /// # Errors
     /// If configuration is there and cannot be read.
-    pub fn look(home: &Path, path: &OsStr) -> Result<Self, VerifyError> {
-        let path: Vec<PathBuf> =
-            std::env::split_paths(path).filter(|it| it.is_absolute()).collect();
-        let (configuration, programs) = (configuration(home)?, programs(&path));
-        Ok(Self { home: home.to_owned(), path, configuration, programs })
+    pub fn look(
+        settings: Vec<PathBuf>,
+        unguarded: Option<(&Path, &OsStr)>,
+    ) -> Result<Self, VerifyError> {
+        let (home, path) = unguarded.unzip();
+        let path: Vec<PathBuf> = path.map(std::env::split_paths).into_iter().flatten().collect();
+        let path: Vec<PathBuf> = path.into_iter().filter(|it| it.is_absolute()).collect();
+        let (configuration, programs) = (configuration(home, &settings)?, programs(&path));
+        Ok(Self { home: home.map(Path::to_owned), path, settings, configuration, programs })
     }
 
     /// What differs from then.
@@ -94,9 +101,9 @@ impl Around {
     /// # Errors
     /// If configuration is there and cannot be read.
     pub fn changed(&self) -> Result<Vec<PathBuf>, VerifyError> {
-        let differences = self.configuration.differences(&configuration(&self.home)?);
-        let mut changed: Vec<PathBuf> =
-            differences.into_iter().map(|change| self.home.join(change.path)).collect();
+        let differences =
+            self.configuration.differences(&configuration(self.home.as_deref(), &self.settings)?);
+        let mut changed: Vec<PathBuf> = differences.into_iter().map(|change| change.path).collect();
         let now = programs(&self.path);
         let was = self.programs.iter();
         let other = was.filter(|(path, stamp)| now.get(*path) != Some(stamp));
@@ -116,27 +123,44 @@ impl Around {
     }
 }
 
-fn configuration(home: &Path) -> Result<Fingerprints, VerifyError> {
-    let mut paths: Vec<PathBuf> = CONFIGURATION.iter().map(PathBuf::from).collect();
-    for folder in FOLDERS {
-        paths.extend(names(&home.join(folder)).map(|name| Path::new(folder).join(name)));
-    }
-    for version in names(&home.join(PYTHONS)) {
-        let packages = Path::new(PYTHONS).join(version).join("site-packages");
-        let run_at_start = names(&home.join(&packages)).filter(|name| {
-            let is_path_file = Path::new(name).extension().is_some_and(|it| it == "pth");
-            is_path_file || name == "usercustomize.py" || name == "sitecustomize.py"
-        });
-        paths.extend(run_at_start.map(|name| packages.join(name)));
-    }
+fn configuration(home: Option<&Path>, settings: &[PathBuf]) -> Result<Fingerprints, VerifyError> {
+    let mut paths = home.map(of_tools).unwrap_or_default();
+    settings.iter().for_each(|path| files(path, &mut paths));
     let mut found = Fingerprints::default();
     for path in paths {
-        let print = Fingerprint::of(&home.join(&path))?;
+        let print = Fingerprint::of(&path)?;
         if print != Fingerprint::Absent {
             found.insert(path, print);
         }
     }
     Ok(found)
+}
+
+/// Configuration of tools in HOME.
+fn of_tools(home: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = CONFIGURATION.iter().map(|path| home.join(path)).collect();
+    for folder in FOLDERS.map(|folder| home.join(folder)) {
+        paths.extend(names(&folder).map(|name| folder.join(name)));
+    }
+    let pythons = home.join(PYTHONS);
+    for version in names(&pythons) {
+        let packages = pythons.join(version).join("site-packages");
+        let run_at_start = names(&packages).filter(|name| {
+            let is_path_file = Path::new(name).extension().is_some_and(|it| it == "pth");
+            is_path_file || name == "usercustomize.py" || name == "sitecustomize.py"
+        });
+        paths.extend(run_at_start.map(|name| packages.join(name)));
+    }
+    paths
+}
+
+/// A file, or the files below a folder.
+fn files(path: &Path, found: &mut Vec<PathBuf>) {
+    if path.is_dir() && !path.is_symlink() {
+        names(path).for_each(|name| files(&path.join(name), found));
+    } else {
+        found.push(path.to_owned());
+    }
 }
 
 /// The programs in folders that the user may write.
@@ -179,7 +203,8 @@ mod tests {
             write(home, file, text);
         }
         let path = std::env::join_paths([home.join("early"), home.join("late")]).expect("PATH");
-        let around = Around::look(home, &path).expect("looks");
+        let settings = ["agent.json", "hooks"].map(|name| home.join("agent").join(name)).to_vec();
+        let around = Around::look(settings, Some((home, &path))).expect("looks");
         assert_eq!(around.changed().expect("looks again"), Vec::<PathBuf>::new());
         change(home);
         let changed = around.changed().expect("looks again").into_iter();
@@ -205,6 +230,12 @@ mod tests {
         );
         let start = ".local/lib/python3.11/site-packages/usercustomize.py";
         assert_eq!(after(|home| write(home, start, "1")), [start]);
+        assert_eq!(after(|home| write(home, "agent/agent.json", "{}")), ["agent/agent.json"]);
+        assert_eq!(
+            after(|home| write(home, "agent/hooks/a/b.json", "{}")),
+            ["agent/hooks/a/b.json"]
+        );
+        assert_eq!(after(|home| write(home, "agent/log", "1")), Vec::<String>::new());
     }
 
     #[test]

@@ -133,9 +133,9 @@ impl Case<'_> {
             FindingKind::AroundChanged,
             Weight::Fails,
             format!(
-                "Programs or configuration outside of the repository, which checks use, are not as \
-                 they were when the run began: {paths}. Put them back; only a new run takes them as \
-                 they are."
+                "Programs or configuration outside of the repository, which checks or the agent use, \
+                 are not as they were when the run began: {paths}. Put them back; only a new run \
+                 takes them as they are."
             ),
         );
     }

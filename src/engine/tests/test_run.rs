@@ -26,7 +26,7 @@ use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
-    Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person, Repo as _,
+    Around, Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person, Repo as _,
     RoomFolders, SeenAt, Table,
 };
 
@@ -136,7 +136,7 @@ impl TestRun {
             verify_limit: Duration::from_secs(600),
             regression_budget: Duration::from_secs(30),
             check_environment: Vec::new(),
-            around: None,
+            around: Around::look(Vec::new(), None).expect("nothing to read"),
             baseline: BaselineRun::Taken,
             commits_alone: CommitsAlone::Accepted,
             premium: Box::new(|_| Premium::Counted),
