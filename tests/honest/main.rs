@@ -145,7 +145,8 @@ fn work(place: &Place, call: &Call, tiers: &[usize], report: &mut Report) {
     let outside = place.outside(call);
     let first = outside.seen.first().expect("a command");
     let is_missing = |text: &str| MISSING.iter().any(|words| text.contains(words));
-    if outside.seen.iter().any(|seen| is_missing(&seen.stderr) || is_missing(&seen.stdout)) {
+    let not_found = call.exit != 127 && first.status == "exit 127";
+    if not_found || outside.seen.iter().any(|it| is_missing(&it.stderr) || is_missing(&it.stdout)) {
         say(&format!("passed over: {shown}"));
         return;
     }
