@@ -223,7 +223,7 @@ const STRONG: &[Planted] = &[
 ];
 
 fn rehearse(check: &str, files: &[(&str, &str)]) -> (Repo, Ran) {
-    let repo = Repo::with(&format!("# Demo\n\n- [ ] it\n  - verify: ``{check}``\n"), files);
+    let repo = with_cache(&format!("# Demo\n\n- [ ] it\n  - verify: ``{check}``\n"), files);
     if repo.path("tests/all.sh").exists() {
         repo.git(&["update-index", "--chmod=+x", "tests/all.sh"]);
         repo.git(&["commit", "--quiet", "--amend", "--no-edit", "--allow-empty"]);
@@ -233,6 +233,13 @@ fn rehearse(check: &str, files: &[(&str, &str)]) -> (Repo, Ran) {
     let ran = repo.ralph(&["rehearse", "demo", "--json"]);
     assert!(everything(&repo) == before, "{check}");
     (repo, ran)
+}
+
+/// A repository beside a HOME with a cache.
+fn with_cache(task: &str, files: &[(&str, &str)]) -> Repo {
+    let repo = Repo::with(task, files);
+    std::fs::create_dir_all(repo.beside("home/.cache/tool")).expect("a folder");
+    repo
 }
 
 /// Every file of the repository but git's objects and index.
@@ -322,12 +329,16 @@ fn the_object_has_what_the_documentation_says() {
     assert_eq!((&whole["weak"], &whole["accepted"]), (&json!(false), &json!([])));
 }
 
+/// Red, green, red, green: caches in HOME stay the same in a room, in every tier.
+const FLAKY: &str =
+    "f=$HOME/.cache/tool/n; n=$(cat $f || echo 0); echo $(($n + 1)) > $f; test $(($n % 2)) = 1";
+
 /// They run in each iteration, and have to notice a product that does nothing any more.
 #[test]
 fn checks_of_the_front_matter_are_attacked() {
     let task = |check: &str| format!("---\nverify: {check}\n---\n# Demo\n\n- [ ] notes\n");
     let whole = |check: &str, files: &[(&str, &str)], code: i32| {
-        let repo = Repo::with(&task(check), files);
+        let repo = with_cache(&task(check), files);
         let ran = repo.ralph(&["rehearse", "demo", "--json"]);
         assert_eq!(ran.code, Some(code), "{check}: {} {}", ran.stdout, ran.stderr);
         if code == 7 { Value::Null } else { ran.json()["whole_task"].clone() }
@@ -340,8 +351,7 @@ fn checks_of_the_front_matter_are_attacked() {
     let found = whole("python3 -m unittest tests/test_app.py", &[right, PY_TEST], 0);
     assert_eq!(found["weak"], json!(false), "{found}");
     assert_eq!(whole("true", &[], 0)["weak"], json!(false));
-    let flaky = "n=$(cat $HOME/.n || echo 0); echo $(($n + 1)) > $HOME/.n; test $(($n % 2)) = 1";
-    whole(&format!("'{flaky}'"), &[], 1);
+    whole(&format!("'{FLAKY}'"), &[], 1);
     whole("no-such-tool --check", &[], 7);
     let ran = Repo::with(&task("python3 check.py"), &[right, PLAIN]).ralph(&["rehearse", "demo"]);
     assert!(
@@ -363,9 +373,7 @@ fn a_judge_that_is_the_product_itself_is_listed() {
 
 #[test]
 fn a_flaky_check_and_one_that_cannot_run() {
-    // Red, green, red, green: HOME stays the same in a room.
-    let flaky = "n=$(cat $HOME/.n || echo 0); echo $(($n + 1)) > $HOME/.n; test $(($n % 2)) = 1";
-    let (_, ran) = rehearse(flaky, &[]);
+    let (_, ran) = rehearse(FLAKY, &[]);
     assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
     let (_, ran) = rehearse("no-such-tool --check", &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
