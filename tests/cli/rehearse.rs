@@ -101,6 +101,34 @@ const WEAK: &[Planted] = &[
     Planted { check: "python3 -m unittest tests.test_new", files: &[PY] },
     Planted { check: "sh tests/new.sh", files: &[SQ] },
     Planted { check: "node --test tests/new.test.js", files: &[JS] },
+    Planted { check: "grep -q retry app.py || grep -q again app.py", files: &[PY] },
+    Planted { check: "test -s app.log", files: &[PY] },
+    Planted { check: "python3 -c 'import retries'", files: &[PY] },
+    Planted { check: "python3 -c 'from app import retry'", files: &[PY] },
+    Planted { check: "node -e \"require('./retries')\"", files: &[JS] },
+    Planted { check: "curl -sf http://127.0.0.1:9/health || true", files: &[] },
+    Planted { check: "make app.py", files: &[PY] },
+    Planted { check: "make app.txt", files: &[PY] },
+    Planted {
+        check: "cargo build --offline",
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\n"),
+            ("src/lib.rs", "pub fn sq(n: u32) -> u32 { 0 }\n"),
+            (".gitignore", "target/\n"),
+        ],
+    },
+    Planted {
+        check: "sh check.sh",
+        files: &[SQ, ("check.sh", "if test \"$(sh sq.sh 3)\" = 9; then exit 0; fi\nexit 0\n")],
+    },
+    Planted { check: "test $(wc -l < app.py) -gt 3", files: &[PY] },
+    Planted { check: "[ $(wc -l < notes.md) -ge 10 ]", files: &[("notes.md", "one\n")] },
+    Planted { check: "test $(grep -c def app.py) -ge 2", files: &[PY] },
+    Planted { check: "[ -x tool.sh ]", files: &[] },
+    Planted { check: "[ -x bin/tool ] && bin/tool --version", files: &[] },
+    Planted { check: "test -x sq.sh", files: &[SQ] },
+    Planted { check: "python3 app.py --help", files: &[PY] },
 ];
 
 const STRONG: &[Planted] = &[
@@ -219,6 +247,51 @@ const STRONG: &[Planted] = &[
     Planted {
         check: "node --test tests/app.test.js | grep -q '^# pass 1' && sh tests/run.sh",
         files: &[JS, JS_TEST, SQ, SQ_TEST],
+    },
+    Planted {
+        check: "node -e \"const {sq} = require('./app'); for (const n of [2, 3, 9]) if (sq(n) !== n * n) process.exit(1); console.log('end')\" | grep -q end",
+        files: &[JS],
+    },
+    Planted { check: "test -s sq.sh && sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted {
+        check: "grep -q def app.py && python3 -m unittest -k sq tests/test_app.py",
+        files: &[PY, PY_TEST],
+    },
+    Planted {
+        check: "sh check.sh",
+        files: &[
+            SQ,
+            (
+                "check.sh",
+                "for n in 2 5; do\n  if test \"$(sh sq.sh $n)\" != $(($n * $n)); then exit 1; fi\ndone\nexit 0\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "cargo test --offline",
+        files: &[
+            ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+            ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\n"),
+            ("src/lib.rs", "pub fn sq(n: u32) -> u32 { 0 }\n"),
+            (
+                "tests/sq.rs",
+                "#[test]\nfn squares() { for n in 0..9 { assert_eq!(a::sq(n), n * n); } }\n",
+            ),
+            (".gitignore", "target/\n"),
+        ],
+    },
+    Planted { check: "[ -x tests/run.sh ] || sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted {
+        check: "make all && sh tests/run.sh",
+        files: &[SQ, SQ_TEST, ("Makefile", "all:\n\t@sh -n sq.sh\n")],
+    },
+    Planted {
+        check: "n=$(date +%S); test \"$(sh sq.sh $n)\" = \"$((10#$n * 10#$n))\" && sh tests/run.sh",
+        files: &[SQ, SQ_TEST],
+    },
+    Planted {
+        check: "test \"$(printf '3\\n4\\n' | sh sq.sh)\" = \"$(printf '9\\n16')\"",
+        files: &[("sq.sh", "cat\n")],
     },
 ];
 

@@ -204,6 +204,18 @@ fn a_test_that_was_weakened_proves_nothing() {
     }
 }
 
+/// The work holds with the test put back, and people should know all the same.
+#[test]
+fn a_test_that_holds_less_at_the_head_is_named() {
+    let repo = worked(&[]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    assert!(!verify(&repo, &[]).stdout.contains("tests less"));
+    repo.write("tests/run.sh", "exit 0\n");
+    repo.commit("tidy");
+    let ran = verify(&repo, &[]);
+    assert!(ran.stdout.contains("tests/run.sh tests less at the head"), "{}", ran.stdout);
+}
+
 #[test]
 fn checks_and_rules_come_from_the_base() {
     let repo = branch();

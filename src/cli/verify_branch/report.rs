@@ -119,6 +119,8 @@ impl<'a> Report<'a> {
                 if row.result == RowResult::Unproven && tick.proof.is_some() {
                     row.why.push("only a commit proves it, and checks are required".to_owned());
                 }
+                let weakened = tick.weakened.iter().map(|path| path.display());
+                row.why.extend(weakened.map(|path| format!("{path} tests less at the head")));
                 row.checks = tick.checks.iter().map(check).collect();
                 if row.result == RowResult::ByHand && tick.claim.claimed.is_none() {
                     let what = format!("ticks `{}` by hand", row.text);

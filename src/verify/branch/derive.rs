@@ -3,9 +3,11 @@
 //! Invariant: each tick is judged by the same path as a verdict of a run. What the base's room lacks
 //! is told apart from work that does not hold.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use globset::GlobSet;
+use regex::Regex;
 
 use super::claims::{Claims, TickClaim};
 use super::seen::Seen;
@@ -86,6 +88,8 @@ pub struct DerivedTick {
     pub green_at_head: bool,
     /// Why it is not proven, or no more than a commit.
     pub why: Vec<String>,
+    /// Tests that decide and hold less at the head than when the proof rested on them.
+    pub weakened: Vec<PathBuf>,
     /// The checks that ran for it.
     pub checks: Vec<DerivedCheck>,
 }
@@ -144,8 +148,10 @@ pub async fn derive(
         }
     }
     let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
+    let weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         run.holds_at_head(tick, &proved);
+        tick.weakened.clone_from(&weakened);
     }
     Ok(Ok(ticks))
 }
@@ -238,6 +244,7 @@ impl Deriving<'_> {
             green_at_head: false,
             after_human: self.after_human(claim, &proved),
             why: Vec::new(),
+            weakened: Vec::new(),
             checks: Vec::new(),
         };
         for check in self.base.iter().filter(|check| check.criteria.contains(&claim.key)) {
@@ -325,6 +332,17 @@ impl Deriving<'_> {
         Ok(())
     }
 
+    /// Tests of the harness that hold less at the head, or are gone.
+    fn weakened(&self, head: &Oid, proved: &Proved) -> Result<Vec<PathBuf>, VerifyError> {
+        let (old, new) = (self.it.repo.files(&self.harness, &[])?, self.it.repo.files(head, &[])?);
+        let size = |files: &dyn SourceTree, path: &Path| {
+            files.read(path).map_or(0, |bytes| checks_in(&String::from_utf8_lossy(&bytes)))
+        };
+        let changed = proved.put_back.iter().flat_map(|run| &run.harness);
+        let holds_less = |path: &&PathBuf| size(&new, path) < size(&old, path);
+        Ok(changed.map(|change| &change.path).filter(holds_less).cloned().collect())
+    }
+
     /// Takes the proof back if a check fails at the head.
     fn holds_at_head(&self, tick: &mut DerivedTick, proved: &Proved) {
         let key = tick.claim.key.clone();
@@ -344,6 +362,17 @@ impl Deriving<'_> {
             tick.proof = None;
         }
     }
+}
+
+/// How many tests and comparisons a text holds.
+fn checks_in(code: &str) -> usize {
+    static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)assert|expect\s*\(|\btest\b|\bdef test|\bfunc test|\bit\s*\(|\[\[? |[=!]==?",
+        )
+        .expect("a valid pattern")
+    });
+    CHECKS.find_iter(code).count()
 }
 
 /// Names of files and folders.

@@ -15,6 +15,7 @@ use super::programs::{self, Program};
 use super::reader::{ReadAt, Reader};
 use super::shell::ShellCommand;
 use super::sources;
+use super::started;
 use super::tools;
 
 impl Reader<'_> {
@@ -186,6 +187,9 @@ impl Reader<'_> {
     /// Code in a command. If it only calls others, what it loads decides.
     fn inline(&mut self, program: &str, code: &str, decides: bool, place: &ReadAt, depth: usize) {
         sources::of_code(self, program, code, place, depth);
+        if decides {
+            started::of_code(self, program, code, place, depth);
+        }
         if !decides || !place.direct {
             return;
         }

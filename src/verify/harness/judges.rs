@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
+use super::builds;
 use super::expand::{Variables, globbed};
 use super::files::SourceTree;
+use super::loaded;
 use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
@@ -17,6 +19,7 @@ use super::reader::{Judges, ReadAt, Reader, Unread};
 use super::shell::{ShellCommand, scan};
 use super::sources;
 use super::table::Table;
+use super::tasks;
 use super::tools;
 
 /// Finds the judges of shell lines in the start's tree.
@@ -25,16 +28,21 @@ pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judge
     for command in commands {
         reader.lines(command, &ReadAt { direct: true, ..ReadAt::default() }, 0);
     }
-    while let Some((what, place, depth)) = reader.unread.pop() {
-        match what {
-            Unread::Lines(text) => reader.read(&text, &place, depth),
-            Unread::Judge(path) => sources::of_judge(&mut reader, &path, &place, depth),
-        }
-    }
+    reader.read_all();
     reader.finish()
 }
 
 impl Reader<'_> {
+    /// Reads until nothing is left.
+    pub(super) fn read_all(&mut self) {
+        while let Some((what, place, depth)) = self.unread.pop() {
+            match what {
+                Unread::Lines(text) => self.read(&text, &place, depth),
+                Unread::Judge(path) => sources::of_judge(self, &path, &place, depth),
+            }
+        }
+    }
+
     fn read(&mut self, text: &str, place: &ReadAt, depth: usize) {
         let commands = scan(text);
         let mut place = place.clone();
@@ -131,6 +139,10 @@ impl Reader<'_> {
                 self.judge(&path, place, depth);
             }
         }
+        let worded = command.words.iter().filter_map(|word| word.split_once('='));
+        let assigned =
+            command.assignments.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        loaded::by_variables(self, assigned.chain(worded), place, depth);
         let positional = |word: &&String| matches!(word.as_str(), "$@" | "$*");
         if !place.arguments.is_empty() && command.words.iter().any(|word| positional(&word)) {
             let words = command.words.split(|word| positional(&word));
@@ -147,6 +159,9 @@ impl Reader<'_> {
             self.runner(arguments, place, depth);
         }
         self.submodules(command, place);
+        tasks::run(self, &command.words, place, depth);
+        builds::run(self, file_name(Path::new(program)), arguments, place, depth);
+        loaded::by_files(self, program, place, depth);
         // `uv run gate.py`, `coverage run -m gate`.
         if program == "-m" || (program.ends_with(".py") && !program.contains('/')) {
             return self.interpreter("python", words, command, before, place, depth);

@@ -3,16 +3,21 @@
 //! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written. Only
 //! the start's harness is trusted; the current tree's files are compared with it.
 
+mod builds;
+mod calls;
 mod cfg_test;
+mod claims;
 mod conventions;
 mod deciding;
 mod entries;
 mod expand;
 mod files;
+mod flow;
 mod inline;
 mod interpreters;
 mod judges;
 mod links;
+mod loaded;
 mod named;
 mod paths;
 pub(in crate::verify) mod programs;
@@ -23,8 +28,10 @@ mod scripts;
 mod shadows;
 pub(in crate::verify) mod shell;
 mod sources;
+mod started;
 mod table;
 mod tampering;
+mod tasks;
 mod tools;
 
 pub use conventions::Role;

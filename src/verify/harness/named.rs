@@ -8,6 +8,7 @@ use globset::Glob;
 use super::deciding::is_checking_program;
 use super::entries::{self, makefile};
 use super::files::text;
+use super::loaded;
 use super::paths::{folder, inside, normal, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
 use super::scripts;
@@ -69,6 +70,7 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
     let names = ["GNUmakefile", "makefile", "Makefile"].map(|name| place.folder.join(name));
     let found = names.into_iter().find(|path| reader.start.paths().contains_key(path));
     let Some(code) = file.or(found).and_then(|path| text(reader.start, &path)) else { return };
+    loaded::by_lines(reader, &code, &place, depth);
     let mut parsed = makefile::parse(&code);
     included(reader, &mut parsed, &place);
     if targets.is_empty() {

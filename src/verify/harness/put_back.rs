@@ -20,6 +20,7 @@ use super::question::{HarnessQuestion, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::shadows;
 use super::sources;
+use super::started;
 use super::tampering;
 use crate::model::InlineTest;
 
@@ -28,9 +29,9 @@ pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
     let commands = question.checks.iter().map(|check| check.command);
     let commands: Vec<&str> = commands.chain(question.setup.iter().map(String::as_str)).collect();
     let found = judges(question.start, question.table, &commands);
-    let harness = OnceCell::new();
+    let (harness, started) = (OnceCell::new(), OnceCell::new());
     let (result, writes) = (PutBack::default(), BTreeMap::new());
-    let mut work = Work { question, found, harness, result, writes };
+    let mut work = Work { question, found, harness, started, result, writes };
     let changed = work.changed();
     for path in &changed {
         work.compare(path);
@@ -75,6 +76,8 @@ struct Work<'a> {
     found: Judges,
     /// Every path of the start that decides. Most changes can be judged without it.
     harness: OnceCell<BTreeSet<PathBuf>>,
+    /// Files that its tests start.
+    started: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -95,6 +98,13 @@ impl Work<'_> {
             let table = self.question.table;
             let decides = |path: &&PathBuf| self.is_whole(path) || table.role(path).is_some();
             paths.filter(decides).cloned().collect()
+        })
+    }
+
+    fn started(&self) -> &BTreeSet<PathBuf> {
+        self.started.get_or_init(|| {
+            let tests = self.harness().iter().filter(|path| !self.found.files.contains(*path));
+            started::by_tests(self.start(), self.question.table, tests)
         })
     }
 
@@ -186,6 +196,7 @@ impl Work<'_> {
             || (deciding::fails(path, &code)
                 && self.harness().iter().any(|from| self.mentions(from, path)))
             || entries::toml::is_crate_for_tests(self.start(), path, &code)
+            || self.started().contains(path)
     }
 
     /// Whether a harness file names another file: a manifest by its name, a test by its module.

@@ -59,7 +59,14 @@ pub(super) fn run(
         let place = ReadAt { folder: folder(&path).to_owned(), ..place.clone() };
         for name in [format!("pre{name}"), name.clone(), format!("post{name}")] {
             for line in package_json::script(&code, &name) {
-                reader.lines(line.strip_prefix('@').unwrap_or(&line), &place, depth + 1);
+                let line = match line.strip_prefix('@') {
+                    Some(other) if !package_json::script(&code, other).is_empty() => {
+                        format!("composer {other}")
+                    }
+                    Some(rest) => rest.to_owned(),
+                    None => line,
+                };
+                reader.lines(&line, &place, depth + 1);
             }
         }
     }

@@ -13,6 +13,7 @@ use super::files::text;
 use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
 use super::shell::ShellCommand;
+use super::started;
 
 /// Reads what a judge's file loads.
 pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, depth: usize) {
@@ -37,6 +38,7 @@ pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, dep
         reader.lines(&code, &place, depth);
     } else {
         of_code(reader, language, &code, &place, depth);
+        started::of_code(reader, language, &code, &place, depth);
     }
 }
 

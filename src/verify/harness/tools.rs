@@ -11,7 +11,7 @@ use super::reader::{ReadAt, Reader};
 /// Reads the commands of a runner's configuration.
 pub(super) fn configured(reader: &mut Reader<'_>, program: &str, place: &ReadAt, depth: usize) {
     let (files, commands): (&[&str], fn(&str) -> String) = match program {
-        "tox" => (&["tox.ini", "setup.cfg"], tox),
+        "tox" => (&["tox.ini", "setup.cfg", "tox.toml", "pyproject.toml"], tox),
         "nox" => (&["noxfile.py"], calls),
         "rake" => (&["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"], calls),
         _ => return,
@@ -36,7 +36,11 @@ fn tox(code: &str) -> String {
             Some(_) | None => line,
         };
         if inside {
-            found.push_str(value.split("{posargs").next().unwrap_or(value).trim());
+            let value = value.split("{posargs").next().unwrap_or(value).trim();
+            // A list of TOML: `[["sh", "gate"]]`.
+            let is_list = value.starts_with('[') && value.contains(['"', '\'']);
+            let words: Vec<&str> = value.split(['"', '\'']).skip(1).step_by(2).collect();
+            found.push_str(&if is_list { words.join(" ") } else { value.to_owned() });
             found.push('\n');
         }
     }

@@ -31,6 +31,9 @@ pub(super) fn breaks(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
 /// The cheat that lets all of the product end at once.
 const PRODUCT_EXITS: &str = "let the code under test end the process with 0";
 
+/// How many lines are added.
+const PADDING: usize = 100;
+
 /// More product files than this are not touched.
 const MOST_FILES: usize = 200;
 
@@ -43,6 +46,7 @@ pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
         it.tick_only(),
         it.files("", "create empty files that the check names", EMPTY),
         it.files("x\n", "create files with one line that the check names", EMPTY),
+        it.padded(),
         it.texts(false),
         it.texts(true),
         it.emptied(),
@@ -92,6 +96,23 @@ impl Attack<'_> {
             _ => write(path, text, true),
         });
         Cheat { name, edits: edits.collect(), instead }
+    }
+
+    /// Adds lines to files whose lines are counted.
+    fn padded(&self) -> Cheat {
+        let counts = self.scanned.iter().filter(|it| it.words.first().is_some_and(|it| it == "wc"));
+        let names = counts.flat_map(|it| it.words.iter().skip(1).chain(&it.stdin));
+        let paths: BTreeSet<PathBuf> = names.filter_map(|name| plain(name)).collect();
+        let edits = paths.into_iter().map(|path| {
+            let text = self.text(&path).unwrap_or_default();
+            let padding = format!("{}\n", comment_of(&path)).repeat(PADDING);
+            write(path, &format!("{text}{padding}"), false)
+        });
+        Cheat {
+            name: "add empty lines to the files whose lines it counts",
+            edits: edits.collect(),
+            instead: "run the code, or look for what the lines should say: their number says nothing",
+        }
     }
 
     /// Writes what a grep looks for into its files.
@@ -289,7 +310,9 @@ impl Attack<'_> {
         let looks_like_one = |path: &Path| {
             path.components().count() > 1 || path.extension().is_some() || self.is_tested(path)
         };
-        let words = self.words().into_iter();
+        let modules = self.scanned.iter().filter_map(InlineCode::of);
+        let modules = modules.flat_map(|code| code.missing_modules(self.start));
+        let words = self.words().into_iter().chain(modules);
         words.filter(|path| !is_there(path) && looks_like_one(path)).collect()
     }
 

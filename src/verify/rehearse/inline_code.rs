@@ -60,6 +60,12 @@ static NODE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern")
 });
 
+/// `require('./app')`
+static LOADED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\b(?:require|import)\s*\(\s*['"`](?<path>\.{1,2}/[^'"`]+)['"`]"#)
+        .expect("a pattern")
+});
+
 /// Modules that come with Python: one of the same name in the tree is not what a check means.
 const OWN: [&str; 12] = [
     "collections",
@@ -159,6 +165,22 @@ impl InlineCode {
             }
             Language::Shell | Language::Ruby | Language::Perl | Language::Php => None,
         }
+    }
+
+    /// Files of modules that it loads and that are not there.
+    pub(super) fn missing_modules(&self, tree: &dyn SourceTree) -> Vec<PathBuf> {
+        let path = |it: regex::Captures<'_>| match self.language {
+            Language::Python => {
+                let module = it.name("from").or_else(|| it.name("module"))?.as_str();
+                let own = OWN.contains(&module.split('.').next().unwrap_or_default());
+                (!own).then(|| PathBuf::from(format!("{}.py", module.replace('.', "/"))))
+            }
+            Language::Node => node_module(tree, &it["path"]),
+            Language::Shell | Language::Ruby | Language::Perl | Language::Php => None,
+        };
+        let pattern = if self.language == Language::Python { &PYTHON } else { &LOADED };
+        let found = pattern.captures_iter(&self.code).filter_map(path);
+        found.filter(|path| !tree.paths().contains_key(path)).collect()
     }
 
     /// The file of the module that a Python name comes from.

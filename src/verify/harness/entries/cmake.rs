@@ -17,8 +17,13 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
     merged(&parts(start.unwrap_or_default()), parts(now))
 }
 
+/// The statements of a file.
+pub(in super::super) fn parsed(code: &str) -> Vec<String> {
+    statements(code, CMAKE)
+}
+
 /// The command of a statement in small letters, and its words.
-fn command(text: &str) -> Option<(String, Vec<String>)> {
+pub(in super::super) fn command(text: &str) -> Option<(String, Vec<String>)> {
     let lines = text.lines().map(|line| match line.find('#') {
         Some(at) if line[..at].matches('"').count() % 2 == 0 => &line[..at],
         Some(_) | None => line,

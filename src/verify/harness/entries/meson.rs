@@ -14,6 +14,11 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
     merged(&parts(start.unwrap_or_default()), parts(now))
 }
 
+/// The statements of a file.
+pub(in super::super) fn parsed(code: &str) -> Vec<String> {
+    statements(code, MESON)
+}
+
 /// Parts, with what is inside of `if` and `foreach` in blocks.
 fn nested(around: &Manifests<'_>, statements: &[String]) -> Vec<Part> {
     let mut levels: Vec<(String, String, Vec<Part>)> = Vec::new();

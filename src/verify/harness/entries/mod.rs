@@ -1,6 +1,7 @@
 //! Manifests: the parts that say how things run are put back, the rest stays.
 
 mod cmake;
+mod env;
 mod gemfile;
 mod go_mod;
 mod gradle;
@@ -21,7 +22,9 @@ mod statements;
 pub(super) mod toml;
 mod xml;
 
+pub(super) use self::cmake::{command as cmake_command, parsed as cmake_statements};
 pub(super) use self::manifests::{Manifests, Merged};
+pub(super) use self::meson::parsed as meson_statements;
 use super::paths::file_name;
 
 /// Puts back the parts of a manifest. `start` is `None` for a new one.
@@ -43,6 +46,7 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
         "CMakeLists.txt" => cmake::put_back(around, start, now),
         _ if name.ends_with(".cmake") => cmake::put_back(around, start, now),
         "meson.build" => meson::put_back(around, start, now),
+        ".env" => env::put_back(start, now),
         "pom.xml" => pom::put_back(around, start, now),
         "build.gradle" | "build.gradle.kts" => gradle::put_back(around, start, now),
         "settings.gradle" | "settings.gradle.kts" => gradle::put_back_settings(around, start, now),

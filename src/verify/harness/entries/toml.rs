@@ -299,9 +299,13 @@ pub(super) fn pyproject(around: &Manifests<'_>, start: Option<&str>, now: &str) 
     }
     merge.restore(&["build-system", "backend-path"]);
     merge.restore(&["tool", "uv", "override-dependencies"]);
-    for table in
-        [&["tool", "poe", "tasks"][..], &["tool", "pdm", "scripts"], &["tool", "taskipy", "tasks"]]
-    {
+    for table in [
+        &["tool", "poe", "tasks"][..],
+        &["tool", "pdm", "scripts"],
+        &["tool", "rye", "scripts"],
+        &["tool", "pixi", "tasks"],
+        &["tool", "taskipy", "tasks"],
+    ] {
         entries(around, &mut merge, table);
     }
     redirected(&mut merge);

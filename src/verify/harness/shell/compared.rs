@@ -2,6 +2,7 @@
 //!
 //! It fails closed: output counts as compared only if the text shows what compares it.
 
+use super::super::claims::is_claim;
 use super::super::paths::sounds_like_a_check;
 use super::super::programs::{self, Program, unwrapped};
 use super::command::{Capture, Flow, Into, ShellCommand, Use, uses};
@@ -65,6 +66,9 @@ fn compares(command: &ShellCommand) -> bool {
     ];
     const OPERATORS: [&str; 10] = ["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
     let Some((program, arguments)) = unwrapped(&command.words).split_first() else { return false };
+    if only_asks_for_success(program, arguments) {
+        return false;
+    }
     match program.as_str() {
         "test" | "[" | "[[" => arguments.iter().any(|word| OPERATORS.contains(&word.as_str())),
         "git" => arguments.iter().any(|word| matches!(word.as_str(), "diff" | "grep" | "status")),
@@ -82,6 +86,21 @@ fn compares(command: &ShellCommand) -> bool {
             | Program::Entry
             | Program::Looks => false,
         },
+    }
+}
+
+/// Whether a comparison looks for nothing but what a script says of itself: `grep -q PASS`,
+/// `[ "$x" = OK ]`.
+fn only_asks_for_success(program: &str, arguments: &[String]) -> bool {
+    let values = || arguments.iter().filter(|word| !word.starts_with('-'));
+    match program {
+        "grep" | "egrep" | "fgrep" | "rg" => values().next().is_some_and(|text| is_claim(text)),
+        "test" | "[" | "[[" => {
+            let odd = |word: &&String| !word.is_empty() && !word.contains(['$', '=', ']', '!']);
+            let mut literals = values().filter(odd).peekable();
+            literals.peek().is_some() && literals.all(|text| is_claim(text))
+        }
+        _ => false,
     }
 }
 

@@ -5,4 +5,6 @@ mod forms;
 mod honest;
 mod judging;
 mod outside;
+mod runners;
+mod started;
 mod tree;

@@ -3,14 +3,14 @@
 use super::tree::{Planted, ask, changed};
 
 /// A project, the file that decides, and a file of the product beside it.
-struct Case<'a> {
-    check: &'a str,
-    files: &'a [(&'a str, &'a str)],
-    decides: &'a str,
-    product: &'a str,
+pub(super) struct Case<'a> {
+    pub(super) check: &'a str,
+    pub(super) files: &'a [(&'a str, &'a str)],
+    pub(super) decides: &'a str,
+    pub(super) product: &'a str,
 }
 
-fn verify(cases: &[Case<'_>]) {
+pub(super) fn verify(cases: &[Case<'_>]) {
     let mut wrong = Vec::new();
     for case in cases {
         let start = Planted::of(case.files);
@@ -21,10 +21,13 @@ fn verify(cases: &[Case<'_>]) {
             !result.changed.is_empty() || !result.inline_tests.is_empty()
         };
         if !edited(case.decides) {
-            wrong.push(format!("{}: {} is not harness", case.check, case.decides));
+            wrong.push(format!(
+                "{}: {} is not harness in {:?}",
+                case.check, case.decides, case.files
+            ));
         }
         if edited(case.product) {
-            wrong.push(format!("{}: {} is harness", case.check, case.product));
+            wrong.push(format!("{}: {} is harness in {:?}", case.check, case.product, case.files));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,0 +1,28 @@
+//! What a script says of itself: `PASS`, `all tests passed`, `0 failures`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Whether a text or a pattern is nothing but a script's word on whether all is well. A small `ok`
+/// may be what a program answers.
+pub(super) fn is_claim(text: &str) -> bool {
+    static FILLING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)^(?:all|every|tests?|checks?|result|build|done|no|0|zero|is|are|the|a|z|ok|not|errors?|status)$",
+        )
+        .expect("valid")
+    });
+    static SAYS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"^(?:OK|GREEN|SUCCESS|SUCCESSFUL|SUCCEEDED|VERIFIED|(?i:pass|passes|passed|passing|fail|fails|failed|failure|failures))$",
+        )
+        .expect("valid")
+    });
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let says = |word: &&str| SAYS.is_match(word);
+    let none = ["no errors", "0 errors", "all ok", "zero errors"];
+    (words.iter().any(says) || none.contains(&text.to_lowercase().trim()))
+        && words.iter().all(|word| says(word) || FILLING.is_match(word))
+}

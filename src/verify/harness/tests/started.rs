@@ -1,0 +1,175 @@
+//! Scripts that code starts, each next to an honest neighbor.
+
+use super::outside::{Case, verify};
+
+const GATE: (&str, &str) = ("g", "./app\n");
+const SQ: (&str, &str) = ("sq.sh", "echo 0\n");
+
+/// A judge whose code starts `g`, and one that looks at what `sq.sh` prints.
+fn in_code(check: &str, file: &str, starts: &[&str], looks: &[&str]) {
+    let pairs = starts.iter().flat_map(|starts| looks.iter().map(move |looks| (starts, looks)));
+    let codes: Vec<String> = pairs.map(|(starts, looks)| format!("{starts}\n{looks}\n")).collect();
+    let files: Vec<_> = codes.iter().map(|code| [(file, code.as_str()), GATE, SQ]).collect();
+    let cases: Vec<Case<'_>> =
+        files.iter().map(|files| Case { check, files, decides: "g", product: "sq.sh" }).collect();
+    verify(&cases);
+}
+
+#[test]
+fn python_starts_a_judge() {
+    in_code(
+        "python3 check.py",
+        "check.py",
+        &[
+            "import subprocess\nsubprocess.run(['sh', 'g'], check=True)",
+            "import subprocess, sys\nsys.exit(subprocess.call(\n    ['sh', 'g', '--all'],\n))",
+            "if os.system('./g') != 0:\n    raise SystemExit(1)",
+            "assert os.system('sh ./g') == 0",
+            "r = subprocess.run(['sh', 'g'])\nassert r.returncode == 0, r",
+            "runpy.run_path('g')",
+            "exec(open('g').read())",
+            "exec(pathlib.Path('g').read_text())",
+            "GATE = 'g'\nsubprocess.check_call(['sh', GATE])",
+            "CMD = ['sh', 'g']\nsubprocess.check_call(CMD)",
+            "for one in ['g', 'other']:\n    subprocess.check_call(['sh', one])",
+            "subprocess.check_call([str(ROOT / 'g')])",
+            "subprocess.check_call([os.path.join(HERE, 'g')])",
+            "subprocess.run([f'{HERE}/g'], check=True)",
+            "def must(*words):\n    subprocess.run(words, check=True)\n\nmust('sh', 'g')",
+            "assert 'PASS' in subprocess.check_output(['sh', 'g'], text=True)",
+        ],
+        &[
+            "assert subprocess.check_output(['sh', 'sq.sh', '7']) == b'49\\n'",
+            "out = subprocess.run(['sh', 'sq.sh', '7'], capture_output=True, text=True).stdout\nassert out.strip() == '49'",
+            "def sq(n):\n    return int(subprocess.check_output(['sh', 'sq.sh', str(n)]))\n\nassert sq(7) == 49",
+            "r = subprocess.run('sh sq.sh 7', shell=True, capture_output=True)\nif r.stdout != b'49':\n    raise SystemExit(1)",
+            "assert os.popen('sh sq.sh 7').read() == '49\\n'",
+            "assert open('sq.sh').read().startswith('echo')",
+        ],
+    );
+}
+
+#[test]
+fn other_languages_start_a_judge() {
+    in_code(
+        "node check.js",
+        "check.js",
+        &[
+            "require('child_process').execSync('sh g', { stdio: 'inherit' });",
+            "const { status } = spawnSync('sh', ['g']);\nif (status !== 0) process.exit(1);",
+            "cp.execFileSync('./g');",
+            "execFileSync(path.join(__dirname, 'g'));",
+            "eval(fs.readFileSync('g', 'utf8'));",
+            "fork('./g').on('exit', code => process.exit(code));",
+        ],
+        &[
+            "assert.equal(execSync('sh sq.sh 7').toString(), '49\\n');",
+            "const out = execFileSync('sh', ['sq.sh', '7']).toString().trim();\nif (out !== '49') process.exit(1);",
+            "const sq = n => execSync(`sh sq.sh ${n}`).toString();\nif (sq(7) !== '49') throw new Error('7');",
+        ],
+    );
+    in_code(
+        "ruby check.rb",
+        "check.rb",
+        &["exit 1 unless system('sh', 'g')", "system 'sh g' or abort", "load './g'", "exec './g'"],
+        &[
+            "abort unless `sh sq.sh 7` == \"49\\n\"",
+            "out, _ = Open3.capture2('sh sq.sh 7')\nabort if out != '49'",
+        ],
+    );
+    in_code(
+        "perl check.pl",
+        "check.pl",
+        &["exit(system('sh', 'g') >> 8);", "system('./g') == 0 or die;", "do './g' or die;"],
+        &["die unless `sh sq.sh 7` eq \"49\\n\";"],
+    );
+    in_code(
+        "php check.php",
+        "check.php",
+        &["<?php passthru('sh g', $code); exit($code);"],
+        &["if (trim(shell_exec('sh sq.sh 7')) !== '49') exit(1);"],
+    );
+}
+
+#[test]
+fn tests_of_a_runner_start_a_judge() {
+    verify(&[
+        Case {
+            check: "pytest",
+            files: &[
+                (
+                    "tests/test_all.py",
+                    "import subprocess\n\ndef test_gate():\n    assert subprocess.call(['sh', 'g']) == 0\n\n\ndef test_install():\n    subprocess.run(['sh', 'install.sh'], check=True)\n    assert os.path.exists('x')\n",
+                ),
+                GATE,
+                ("install.sh", "touch x\n"),
+            ],
+            decides: "g",
+            product: "install.sh",
+        },
+        Case {
+            check: "node --test",
+            files: &[
+                (
+                    "test/all.test.js",
+                    "test('gate', () => {\n  execSync('sh ./g');\n});\ntest('sq', () => {\n  const out = execSync('sh sq.sh 7');\n  assert.equal(String(out), '49');\n});\n",
+                ),
+                GATE,
+                SQ,
+            ],
+            decides: "g",
+            product: "sq.sh",
+        },
+        Case {
+            check: "go test ./...",
+            files: &[
+                (
+                    "all_test.go",
+                    "func TestGate(t *testing.T) {\n\tif err := exec.Command(\"sh\", \"g\").Run(); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n\nfunc TestSq(t *testing.T) {\n\tout, err := exec.Command(\"sh\", \"sq.sh\").Output()\n\tif string(out) != \"49\" {\n\t\tt.Fatal(err)\n\t}\n}\n",
+                ),
+                GATE,
+                SQ,
+            ],
+            decides: "g",
+            product: "sq.sh",
+        },
+        Case {
+            check: "cargo test",
+            files: &[
+                (
+                    "tests/all.rs",
+                    "#[test]\nfn gate() {\n    assert!(Command::new(\"sh\").arg(\"g\").status().unwrap().success());\n}\n\n#[test]\nfn sq() {\n    let out = Command::new(\"sh\").arg(\"sq.sh\").output().unwrap();\n    assert_eq!(out.stdout, b\"49\");\n}\n",
+                ),
+                GATE,
+                SQ,
+            ],
+            decides: "g",
+            product: "sq.sh",
+        },
+    ]);
+}
+
+#[test]
+fn a_script_that_only_speaks_for_itself_is_a_judge() {
+    for check in [
+        "sh g | grep -q PASS",
+        "sh g 2>&1 | grep -q 'all tests passed'",
+        "test \"$(sh g)\" = OK",
+        "out=$(sh g); [ \"$out\" = PASSED ]",
+        "sh g > log; grep -q '0 failures' log",
+        "! sh g | grep -q FAIL",
+    ] {
+        for looks in [
+            "sh sq.sh 7 | grep -qx 49",
+            "sh sq.sh | grep -q ok",
+            "sh sq.sh 7 | grep -q 'order 7 passed'",
+        ] {
+            verify(&[Case {
+                check: &format!("{check} && {looks}"),
+                files: &[GATE, SQ],
+                decides: "g",
+                product: "sq.sh",
+            }]);
+        }
+    }
+}
