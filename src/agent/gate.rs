@@ -23,6 +23,7 @@ use self::sessions::Sessions;
 pub use self::shell_room::{Shells, StartRoom};
 use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
+use super::denials::Denials;
 use super::human::{self, Approved, AskHuman, HumanReply, Question};
 use super::stuck::again;
 use super::task_watch::{TaskWatch, writes_unseen};
@@ -86,6 +87,7 @@ struct State {
     locate: Option<Locate>,
     asked: u32,
     denied: u32,
+    denials: Denials,
     repeated: Option<(String, u32)>,
     last: Option<Instant>,
     broken: Option<RecordError>,
@@ -329,6 +331,7 @@ impl Gate {
             state.repeated = None;
         } else {
             state.denied = state.denied.saturating_add(1);
+            state.denials.add(&decision.rule, &decision.reason);
             again(&mut state.repeated, wanted(&request.input));
         }
     }
@@ -390,6 +393,11 @@ impl Gate {
     /// Calls denied since the focus was set.
     pub fn denied(&self) -> u32 {
         self.state().denied
+    }
+
+    /// The same, with their reasons.
+    pub fn denials(&self) -> Denials {
+        self.state().denials.clone()
     }
 
     /// The arguments of the last denied call and how many times in a row they were denied, if

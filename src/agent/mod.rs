@@ -9,6 +9,7 @@ mod arguments;
 mod call_log;
 mod command;
 mod decisions;
+mod denials;
 mod environment;
 mod error;
 mod fault;
@@ -28,6 +29,7 @@ mod wire_log;
 
 pub use command::{AgentCommand, AgentKind, ProgramLookup};
 pub use decisions::{CallStanding, EndedCall, KnownCall};
+pub use denials::Denials;
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 use fault::{LastWords, ReportedFault};

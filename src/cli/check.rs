@@ -8,6 +8,8 @@ use super::args::TaskArgs;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
+use super::status::{last_run, read_state};
+use super::ways_out::WaysOut;
 use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings};
 use crate::task;
 
@@ -20,7 +22,10 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
         say_json(&as_json(&at, &task));
         return Ok(code);
     }
-    say(&overview(&at, &task));
+    // What cannot be read says nothing about a criterion.
+    let (state, run) = (read_state(&at).unwrap_or_default(), last_run(&at).ok().flatten());
+    let run = run.as_ref().map(|(_, view)| view);
+    say(&overview(&at, &task, &WaysOut::new(directory, &at, state, run)));
     for remark in at.diagnostics(&task) {
         complain(&format!("\n{remark}"));
     }
@@ -88,7 +93,7 @@ fn criterion(criterion: &Criterion) -> Value {
     })
 }
 
-fn overview(at: &TaskContext, task: &Task) -> String {
+fn overview(at: &TaskContext, task: &Task, ways_out: &WaysOut<'_>) -> String {
     let file = at.layout.file(task::TASK_FILE);
     let mut text = format!("{}  {}", task.name, file.display());
     if let Some(title) = &task.title {
@@ -107,6 +112,9 @@ fn overview(at: &TaskContext, task: &Task) -> String {
         if !criterion.may_change.is_empty() {
             let globs = criterion.may_change.join(", ");
             text.push_str(&format!("\n             may change: {globs}"));
+        }
+        if let Some(way) = ways_out.of(criterion) {
+            text.push_str(&format!("\n             {way}"));
         }
     }
     for command in &task.settings.verify {

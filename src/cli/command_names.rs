@@ -15,6 +15,16 @@ pub(super) fn start_command(directory: Option<&Path>, task: &str) -> String {
     format!("ralph-copilot {}{run}{}", in_directory(directory), quoted(task))
 }
 
+/// What is typed to take held work; its criterion follows.
+pub(super) fn accept_command(directory: Option<&Path>, task: &str) -> String {
+    format!("ralph-copilot {}accept {}", in_directory(directory), quoted(task))
+}
+
+/// What is typed to tick a criterion by hand; its line follows.
+pub(super) fn tick_command(directory: Option<&Path>, task: &str) -> String {
+    format!("ralph-copilot {}tick {}", in_directory(directory), quoted(task))
+}
+
 /// The commands that a run names at its end.
 pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommands {
     let there = in_directory(directory);
@@ -22,7 +32,13 @@ pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommand
         start: start_command(directory, task),
         retry: format!("ralph-copilot {there}retry {}", quoted(task)),
         review: format!("git {there}log --oneline"),
-        accept: format!("ralph-copilot {there}accept {}", quoted(task)),
+        look: format!(
+            "git {there}status; git {there}diff; ralph-copilot {there}status {task}; ralph-copilot \
+             {there}log {task}",
+            task = quoted(task)
+        ),
+        tick: tick_command(directory, task),
+        accept: accept_command(directory, task),
     }
 }
 

@@ -61,6 +61,7 @@ mod usage;
 mod verify_branch;
 mod view;
 mod walls;
+mod ways_out;
 
 use std::path::Path;
 use std::process::ExitCode as ProcessExit;

@@ -8,10 +8,11 @@ use super::args::TaskArgs;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{say, say_json};
+use super::ways_out::WaysOut;
 use crate::engine::load_state;
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
-use crate::model::{CriterionState, ExitCode, Proof, Task, TaskState};
-use crate::report::count;
+use crate::model::{CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
+use crate::report::{count, outcome};
 
 /// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
@@ -36,7 +37,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
         }));
         return Ok(0);
     }
-    say(&overview(&task, &state));
+    say(&overview(&task, &state, &WaysOut::new(directory, &at, state.clone(), run.as_ref())));
     match run.zip(standing) {
         Some((view, standing)) => say(&format!("\n{}", describe(&view, standing))),
         None => say("\nNo runs yet"),
@@ -89,7 +90,7 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
     entries.collect()
 }
 
-fn overview(task: &Task, state: &TaskState) -> String {
+fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     let mut text = task.name.clone();
     for criterion in &task.criteria {
         let entry = state.find(&criterion.key);
@@ -114,6 +115,9 @@ fn overview(task: &Task, state: &TaskState) -> String {
             },
         };
         text.push_str(&format!("\n{:>5}  [{mark}] {}{proof}", criterion.line, criterion.key.text));
+        if let Some(way) = ways_out.of(criterion) {
+            text.push_str(&format!("\n             {way}"));
+        }
     }
     text
 }
@@ -138,6 +142,11 @@ fn describe(view: &RunView, standing: RunStatus) -> String {
     }
     if let Some(end) = &view.end {
         text.push_str(&format!("\n  exit code {}", end.exit_code));
+        if end.outcome != Outcome::Proven {
+            text.push_str(&format!("\n  {}", outcome(&end.outcome)));
+            let next = end.summary.next.iter();
+            text.extend(next.map(|next| format!("\n  next: {next}")));
+        }
     }
     text.push_str(&format!(
         "\n  {}, {}, {} denied",

@@ -36,6 +36,8 @@ impl Run {
         mut completion: Completion,
     ) -> Result<Evaluated, EngineError> {
         self.unlock()?;
+        let denials = self.parts.gate.denials();
+        self.denials.entry(iteration.criterion.key.clone()).or_default().extend(&denials);
         let mut collected = self.collect_evidence(&iteration, &turn)?;
         if worth_checking(&collected.evidence, completion)
             && !self.judge(&collected.evidence).tampered()

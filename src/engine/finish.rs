@@ -3,7 +3,7 @@
 use super::EngineError;
 use super::run::{NextCommands, Run};
 use crate::model::{
-    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
+    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary, all_passed,
 };
 use crate::task;
 use crate::verify::{GUARDRAILS, keep_list};
@@ -73,9 +73,15 @@ impl Run {
 
     /// Does everything that comes after the last iteration.
     pub(super) fn end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        if let Outcome::Tampered { .. } = outcome
+            && let Err(error) = self.parts.events.flush()
+        {
+            tracing::debug!(%error, "the reporters keep what they have not written");
+        }
         // A run without an iteration leaves no commit behind.
         if self.worked_at_all {
             match &outcome {
+                // Written above, and not committed: the tree is the human's to look at.
                 Outcome::Tampered { .. } => {}
                 Outcome::Proven
                 | Outcome::LimitReached { .. }
@@ -149,11 +155,12 @@ impl Run {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
+        steps.extend(self.for_blocked());
         match outcome {
             Outcome::Proven => steps.push(format!("review the commits: {review}")),
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
@@ -180,7 +187,38 @@ impl Run {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
             Outcome::Tampered { .. } => {
-                steps.push("look at what changed first: ralph-copilot log".to_owned());
+                steps.push(format!(
+                    "look at what was done; the working tree is left as it was, so that nothing of \
+                     it is hidden: {look}"
+                ));
+                steps.push(format!("then commit or undo what is there, and run: {again}"));
+            }
+        }
+        steps
+    }
+
+    /// What may help with criteria that used up their attempts: what the guard denied, and checks
+    /// that passed before any work.
+    fn for_blocked(&self) -> Vec<String> {
+        let tick = &self.parts.commands.tick;
+        let mut steps = Vec::new();
+        let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
+        let open = criteria.iter().filter(|criterion| !criterion.checked);
+        for criterion in open {
+            let (text, line) = (&criterion.key.text, criterion.line);
+            let is_blocked = self.state.find(&criterion.key).is_some_and(|entry| entry.blocked);
+            let denied = self.denials.get(&criterion.key).filter(|denied| !denied.is_empty());
+            if is_blocked && let Some(denied) = denied {
+                steps.push(format!(
+                    "at `{text}` {denied}; if the work needs this, allow it (`allow:` in TASK.md, \
+                     or a rule), or say in the criterion how to do without"
+                ));
+            }
+            if is_blocked && all_passed(criterion, &self.baseline.before()) {
+                steps.push(format!(
+                    "the check of `{text}` passed before any work; if you agree that it is met, \
+                     tick it, and commit: {tick} {line}"
+                ));
             }
         }
         steps

@@ -13,7 +13,7 @@ use crate::model::{
     Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan};
+use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said};
 
 /// A check that failed at the end.
 struct Broken {
@@ -170,7 +170,8 @@ impl Run {
             .collect();
         let proof = self.place_proof();
         for key in proven {
-            self.state.entry(&key).proof = Some(proof);
+            let entry = self.state.entry(&key);
+            (entry.proof, entry.blocked, entry.held) = (Some(proof), false, None);
             // There is state to commit, even without an iteration.
             self.worked_at_all = true;
         }
@@ -268,15 +269,16 @@ fn broken(proved: Proved) -> Vec<Broken> {
             let reason = format!("`{command}` passed and failed at the end on the same commit.");
             (reason, FindingKind::Flaky)
         } else if !check.passed() {
-            (format!("`{command}` fails at the end ({how})."), FindingKind::Regression)
+            let said = said(&check.output);
+            (format!("`{command}` fails at the end ({how}).{said}"), FindingKind::Regression)
         } else if wrote {
             let reason = format!("`{command}` changes files that decide about checks.");
             (reason, FindingKind::CheckWrote)
         } else if let Some(old) = old {
-            let how = old.status.how();
+            let (how, said) = (old.status.how(), said(&old.output));
             let reason = format!(
                 "`{command}` fails at the end with tests, scripts and configuration as they were \
-                 ({how})."
+                 ({how}).{said}"
             );
             (reason, FindingKind::HarnessNeeded)
         } else {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::cancellable_checks::CancellableChecks;
 use super::decide::{Limits, NextStep, Spent, next};
 use super::{EngineError, FailureCounts, GuardRules, Providers};
-use crate::agent::{Agent, AgentError, AgentKind, Gate, StopHook, TurnLimits};
+use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
     CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, TaskState, Tier,
@@ -132,6 +132,10 @@ pub struct NextCommands {
     pub retry: String,
     /// Shows the commits.
     pub review: String,
+    /// Shows what a run left as it was: the working tree, the task, the events.
+    pub look: String,
+    /// Ticks a criterion by hand; its line follows.
+    pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
 }
@@ -168,6 +172,8 @@ pub struct Run {
     pub(super) origins: HashMap<CriterionKey, Oid>,
     /// The last verdict's findings on each criterion.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
+    /// What the guard denied in attempts on open criteria.
+    pub(super) denials: HashMap<CriterionKey, Denials>,
     /// The checks that failed in attempts on open criteria, for their lessons.
     pub(super) failed_checks: HashMap<CriterionKey, Vec<String>>,
     /// The same of earlier runs, once they were asked for.
@@ -223,6 +229,7 @@ impl Run {
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
             feedback: HashMap::new(),
+            denials: HashMap::new(),
             failed_checks: HashMap::new(),
             failed_before: None,
             told_of_tracked_lessons: false,

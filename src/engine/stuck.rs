@@ -39,17 +39,27 @@ impl Run {
         let entry = self.state.entry(key);
         entry.blocked = true;
         let attempts = entry.attempts;
-        self.sign(key, iteration, attempts, why)?;
+        let denied = self.denials.get(key).filter(|it| !it.is_empty()).map(ToString::to_string);
+        let signed = match &denied {
+            Some(denied) => format!("{why} Besides, {denied}."),
+            None => why.to_owned(),
+        };
+        self.sign(key, iteration, attempts, &signed)?;
         let then = self.parts.limits.on_stuck;
         let criterion = key.clone();
-        self.parts.events.record(EventKind::CriterionBlocked { criterion, then, kept: saved })?;
+        let tail = denied.as_ref().map_or_else(String::new, |denied| format!("; {denied}"));
+        let kept = saved;
+        self.parts.events.record(EventKind::CriterionBlocked { criterion, then, kept, denied })?;
         Ok(match then {
             OnStuck::Skip => None,
             OnStuck::Stop => {
                 let reason = match attempts {
                     // A flaky check costs no attempt.
                     0 => format!("`{}`: {why}", key.text),
-                    _ => format!("`{}` failed {}; last: {why}", key.text, count(attempts, "time")),
+                    _ => {
+                        let times = count(attempts, "time");
+                        format!("`{}` failed {times}{tail}; last: {why}", key.text)
+                    }
                 };
                 Some(Outcome::Stuck { reason })
             }

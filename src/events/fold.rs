@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof, RunId,
-    RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
+    AgentIdentity, Answer, CheckResult, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof,
+    RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -34,6 +34,9 @@ pub struct RunView {
     pub criteria: Vec<CriterionView>,
     /// Sums over the run.
     pub counters: Counters,
+    /// The results of the verify commands before any work.
+    #[serde(skip)]
+    pub baseline: Vec<CheckResult>,
     /// The last verdict and the iteration it belongs to.
     pub last_verdict: Option<(u32, Verdict)>,
     /// The last notice.
@@ -246,8 +249,8 @@ impl RunView {
                     summary: summary.clone(),
                 });
             }
-            EventKind::BaselineChecked { .. }
-            | EventKind::RecipeStarted { .. }
+            EventKind::BaselineChecked { checks } => self.baseline.clone_from(checks),
+            EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }
             | EventKind::RecipeEnded { .. }
             | EventKind::StopChecked { .. }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::CriterionKey;
+use super::{Criterion, CriterionKey};
 
 /// One verify command, run once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,8 @@ pub struct CheckResult {
     /// What its test runners counted, one entry a runner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestCount>,
-    /// The end of its output, both streams, redacted and bounded.
+    /// The end of its output, both streams, and the line before it that says why it failed;
+    /// redacted and bounded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
 }
@@ -32,6 +33,13 @@ impl CheckResult {
     pub fn passed(&self) -> bool {
         self.status == CheckStatus::Passed
     }
+}
+
+/// Whether a criterion has verify commands of its own, and all of them passed in these results.
+pub fn all_passed(criterion: &Criterion, results: &[CheckResult]) -> bool {
+    let passed = |command: &str| results.iter().any(|it| it.command == command && it.passed());
+    let own = &criterion.verify;
+    !own.is_empty() && own.iter().all(|verify| passed(&verify.command))
 }
 
 /// The way in which a verify command ended.

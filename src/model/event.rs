@@ -264,6 +264,10 @@ pub enum EventKind {
         /// The ref that keeps the attempt, if one was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<String>,
+        /// What the guard denied in the attempts, and the most frequent reason, if it denied
+        /// anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        denied: Option<String>,
     },
     /// The work on a criterion waits for a human's review.
     CriterionHeld {

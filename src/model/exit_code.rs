@@ -45,7 +45,7 @@ exit_codes! {
         "Wait until it ends. The message names its process.";
     Tampering 10 "tampering"
         "The guard was not in force, a tool call ran without a decision, or hooks, agent settings, the audit or the runner's state were changed."
-        "Look at the journal and the named files first. The box that the turn ticked is open again.";
+        "Look at `git status`, `git diff`, `status`, and `log` first: the working tree is left as it was, and nothing is committed. The box that the turn ticked is open again.";
     Write 11 "cannot write"
         "State or audit cannot be written: disk full, read-only, no permission."
         "Free some space or fix the permissions, then run the same command again.";

@@ -29,7 +29,7 @@ mod turn;
 mod verdict;
 
 pub use audit::{AuditDecision, AuditEntry, HookType};
-pub use check::{CheckResult, CheckStatus, TestCount};
+pub use check::{CheckResult, CheckStatus, TestCount, all_passed};
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{

@@ -219,7 +219,7 @@ macro_rules! each_field {
 /// The end of what an agent said in a turn.
 const SAID: Keep = Keep::End(4000);
 /// The end of a command's output, with the line that says how much is left out.
-const OUTPUT: Keep = Keep::End(9 << 10);
+const OUTPUT: Keep = Keep::End(11 << 10);
 /// An error in the agent's words, or a command that it repeats.
 const MESSAGE: Keep = Keep::Start(1000);
 /// An event of a provider.
@@ -328,7 +328,7 @@ each_variant! {
         CheckFinished { iteration, check },
         VerdictReached { iteration, criterion, evidence, verdict, repairs },
         SignAdded { criterion, sign },
-        CriterionBlocked { criterion, then, kept },
+        CriterionBlocked { criterion, then, kept, denied },
         CriterionHeld { criterion, kept, reason },
         CriterionReopened { criterion, reason },
         GatewayStarted { port, token_file },

@@ -257,8 +257,8 @@ impl Reporter for Console {
                 self.end();
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
-            EventKind::CriterionBlocked { criterion, then, kept } => {
-                self.print(&format::blocked(criterion, *then, kept.as_deref()))?;
+            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
+                self.print(&format::blocked(criterion, *then, kept.as_deref(), denied.as_deref()))?;
             }
             EventKind::CriterionHeld { criterion, kept, .. } => {
                 self.print(&format::held(criterion, kept))?;

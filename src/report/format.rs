@@ -288,14 +288,20 @@ pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
 }
 
 /// A criterion that used up its attempts, and the consequence.
-pub(super) fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>) -> String {
+pub(super) fn blocked(
+    key: &CriterionKey,
+    then: OnStuck,
+    kept: Option<&str>,
+    denied: Option<&str>,
+) -> String {
     let then = match then {
         OnStuck::Stop => "stopping the run",
         OnStuck::Skip => "skipping it",
     };
     let kept =
         kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
-    format!("STUCK {}: no attempts left, {then}{kept}", criterion(key))
+    let denied = denied.map_or_else(String::new, |denied| format!("; {}", sentence(denied)));
+    format!("STUCK {}: no attempts left, {then}{kept}{denied}", criterion(key))
 }
 
 /// `held for review: "the API returns a Result" (git show refs/ralph/demo/held/api)`.
@@ -309,7 +315,7 @@ pub(super) fn reopened(key: &CriterionKey, reason: &str) -> String {
 }
 
 /// Why a run ended.
-pub(super) fn outcome(outcome: &Outcome) -> String {
+pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Proven => "Done: every criterion is proven".to_owned(),
         Outcome::LimitReached { limit } => match limit {

@@ -85,8 +85,8 @@ impl Plain {
             EventKind::SignAdded { sign, .. } => {
                 vec![format!("sign added to guardrails.md: {}", format::sentence(sign))]
             }
-            EventKind::CriterionBlocked { criterion, then, kept } => {
-                vec![format::blocked(criterion, *then, kept.as_deref())]
+            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
+                vec![format::blocked(criterion, *then, kept.as_deref(), denied.as_deref())]
             }
             EventKind::CriterionHeld { criterion, kept, .. } => {
                 vec![format::held(criterion, kept)]

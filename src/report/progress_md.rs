@@ -90,8 +90,11 @@ impl Reporter for ProgressMd {
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.push(event.time, &format!("iteration {iteration}: {said}"));
             }
-            EventKind::CriterionBlocked { criterion, then, kept } => {
-                self.push(event.time, &format::blocked(criterion, *then, kept.as_deref()));
+            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
+                self.push(
+                    event.time,
+                    &format::blocked(criterion, *then, kept.as_deref(), denied.as_deref()),
+                );
             }
             EventKind::CriterionHeld { criterion, kept, .. } => {
                 self.push(event.time, &format::held(criterion, kept));

@@ -15,6 +15,7 @@ mod check_run;
 mod checks;
 mod collect;
 mod error;
+mod excerpt;
 mod fingerprint;
 mod format;
 mod git;
@@ -56,6 +57,7 @@ pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
+pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
     BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::excerpt::excerpt;
 use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
 
@@ -87,8 +88,8 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
         room.command,
         ended(tree),
         ended(room),
-        tail(tree),
-        tail(room),
+        output(tree),
+        output(room),
     ))
 }
 
@@ -138,7 +139,7 @@ pub fn setup_failed(setup: &CheckResult) -> String {
          `visible: [PATH]` or `services: [PORT]`",
         setup.command,
         ended(setup),
-        tail(setup),
+        output(setup),
     )
 }
 
@@ -206,7 +207,7 @@ pub(super) fn lacks_in_both(
         now.command,
         ended(before),
         ended(now),
-        tail(now),
+        output(now),
         help(is, &now.output),
     ))
 }
@@ -251,7 +252,7 @@ pub(super) fn cannot_run(
     Some(format!(
         "`{}` cannot run: `{missing}` {why}\n  proof room:{}\n  {help}",
         check.command,
-        tail(check)
+        output(check)
     ))
 }
 
@@ -325,15 +326,14 @@ fn ended(check: &CheckResult) -> String {
     if check.passed() { "passes".to_owned() } else { format!("fails ({})", check.status.how()) }
 }
 
-/// The last lines of its output, indented.
-fn tail(check: &CheckResult) -> String {
+/// An excerpt of its output, indented.
+fn output(check: &CheckResult) -> String {
     const LINES: usize = 8;
-    let lines: Vec<&str> = check.output.trim_end().lines().collect();
+    let lines = excerpt(&check.output, LINES);
     if lines.is_empty() {
         return " (no output)".to_owned();
     }
-    let last = &lines[lines.len().saturating_sub(LINES)..];
-    last.iter().map(|line| format!("\n    {line}")).collect()
+    lines.iter().map(|line| format!("\n    {line}")).collect()
 }
 
 #[cfg(test)]

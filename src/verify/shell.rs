@@ -6,6 +6,7 @@
 //! commands run.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -19,6 +20,7 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use super::checks::{CheckOptions, Checks};
+use super::excerpt;
 use super::runner::{Judgment, TestScanner, judge_tests, runner_environment};
 use crate::model::{CheckResult, CheckStatus, Redact};
 use crate::sys::env::withheld;
@@ -26,6 +28,12 @@ use crate::sys::process::{Ladder, Supervised};
 
 /// How much of the output's end a result holds, in bytes.
 const TAIL: usize = 8 * 1024;
+
+/// How much it holds besides if the line that says why it failed comes before that.
+const WHY: usize = 2 * 1024;
+
+/// How much of the output's end is looked through for that line.
+const SEARCHED: usize = 256 * 1024;
 
 /// Read besides, so that a secret that the cut goes through is whole when it is redacted.
 const MARGIN: usize = 4 * 1024;
@@ -154,8 +162,8 @@ impl OutputTail {
         self.total += bytes.len() as u64;
         self.scanner.feed(bytes);
         self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > 2 * (TAIL + MARGIN) {
-            self.bytes.drain(..self.bytes.len() - (TAIL + MARGIN));
+        if self.bytes.len() > 2 * (SEARCHED + MARGIN) {
+            self.bytes.drain(..self.bytes.len() - (SEARCHED + MARGIN));
         }
     }
 
@@ -175,6 +183,7 @@ impl OutputTail {
             Judgment::NothingRan { why } => CheckStatus::NothingRan(why),
             Judgment::Incomplete { why } => CheckStatus::Incomplete(why),
         };
+        let output = self.finish(&status, redact);
         CheckResult {
             command: command.to_owned(),
             criteria: Vec::new(),
@@ -182,22 +191,45 @@ impl OutputTail {
             status,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             tests: report.counts(),
-            output: self.finish(redact),
+            output,
         }
     }
 
-    /// The end, redacted first and cut afterwards.
-    fn finish(&self, redact: &dyn Redact) -> String {
-        let from = self.bytes.len().saturating_sub(TAIL + MARGIN);
+    /// The end, and the line that says why it failed, redacted first and cut afterwards.
+    fn finish(&self, status: &CheckStatus, redact: &dyn Redact) -> String {
+        let from = self.bytes.len().saturating_sub(SEARCHED + MARGIN);
         let whole = from == 0 && self.total == self.bytes.len() as u64;
         let text = redact.text(&String::from_utf8_lossy(&self.bytes[from..]));
         if whole && text.len() <= TAIL {
             return text;
         }
-        let mut from = text.len().saturating_sub(TAIL);
-        while !text.is_char_boundary(from) {
-            from += 1;
-        }
-        format!("[the first part of {} bytes is left out]\n{}", self.total, &text[from..])
+        // The margin may hold the rest of a secret that the beginning of the text cuts.
+        let searched = text.ceil_char_boundary(if whole { 0 } else { MARGIN.min(text.len()) });
+        let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
+        let head = format!("[the first part of {} bytes is left out]\n", self.total);
+        let why = match status {
+            CheckStatus::Passed => None,
+            CheckStatus::Failed(_)
+            | CheckStatus::Signalled(_)
+            | CheckStatus::TimedOut(_)
+            | CheckStatus::NotRun(_)
+            | CheckStatus::NothingRan(_)
+            | CheckStatus::Incomplete(_) => telling(&text, searched..from),
+        };
+        let Some(why) = why else { return format!("{head}{}", &text[from..]) };
+        let end = text.floor_char_boundary((why + WHY).min(from));
+        let left_out = match from - end {
+            0 => String::new(),
+            bytes => format!("\n[{bytes} bytes are left out]\n"),
+        };
+        format!("{head}{}{left_out}{}", &text[why..end], &text[from..])
     }
+}
+
+/// Where the line begins that says most surely why a command failed, if it is in this part.
+fn telling(text: &str, part: Range<usize>) -> Option<usize> {
+    let lines: Vec<&str> = text[part.start..].split_inclusive('\n').collect();
+    let at = excerpt::telling(&lines)?;
+    let begin = part.start + lines[..at].iter().map(|line| line.len()).sum::<usize>();
+    (begin < part.end).then_some(begin)
 }

@@ -4,6 +4,7 @@
 mod agents;
 mod asking;
 mod humans;
+mod morning;
 mod orphans;
 mod places;
 mod race;

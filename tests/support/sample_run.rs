@@ -424,6 +424,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 criterion: key(WIDE),
                 then: OnStuck::Skip,
                 kept: Some("refs/ralph/retry/attempts/1".to_owned()),
+                denied: Some("the guard denied 2 calls: no push".to_owned()),
             },
         ),
         (15, IterationEnded { iteration: 4, millis: 7_100, premium_requests: 1 }),

@@ -47,7 +47,7 @@ pub(super) fn told(event: &Event) -> String {
                 .to_owned()
         }
         EventKind::SignAdded { sign, .. } => format!("sign: {sign}"),
-        EventKind::CriterionBlocked { criterion, then, kept } => {
+        EventKind::CriterionBlocked { criterion, then, kept, .. } => {
             format!("blocked: {}, {then}, {}", criterion.text, kept.as_deref().unwrap_or("-"))
         }
         EventKind::CriterionHeld { criterion, kept, reason } => {

@@ -93,12 +93,7 @@ impl TestRun {
             tier: Tier::Off,
             agent: AgentKind::Copilot,
             run_folder: base.join("run"),
-            commands: NextCommands {
-                accept: "ralph-copilot accept demo".to_owned(),
-                start: "ralph-copilot demo".to_owned(),
-                retry: "ralph-copilot retry demo".to_owned(),
-                review: "git log --oneline".to_owned(),
-            },
+            commands: commands(),
             rooms: Some(rooms),
             proof: ProofMode::Room,
             table: Table::new(&[]).expect("the table"),
@@ -234,4 +229,15 @@ fn no_recipes(base: &Path) -> Bridge {
 
 pub(super) fn start() -> DateTime<Utc> {
     "2026-11-21T14:00:00Z".parse().expect("time")
+}
+
+fn commands() -> NextCommands {
+    NextCommands {
+        accept: "ralph-copilot accept demo".to_owned(),
+        start: "ralph-copilot demo".to_owned(),
+        retry: "ralph-copilot retry demo".to_owned(),
+        look: "git status; ralph-copilot log".to_owned(),
+        tick: "ralph-copilot tick demo".to_owned(),
+        review: "git log --oneline".to_owned(),
+    }
 }

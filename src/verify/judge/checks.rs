@@ -5,6 +5,7 @@
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
+use crate::verify::excerpt::{excerpt, said};
 use crate::verify::format;
 
 impl Case<'_> {
@@ -18,7 +19,11 @@ impl Case<'_> {
             let before = before(evidence, check);
             let how = failure(check);
             if own {
-                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+                self.find(
+                    FindingKind::CheckFailed,
+                    Weight::Fails,
+                    format!("{how}{}", output(check)),
+                );
             } else if before == Some(Colour::Red) {
                 self.find(
                     FindingKind::RedBefore,
@@ -26,7 +31,11 @@ impl Case<'_> {
                     format!("{how} It also failed before the work, so the work is not to blame."),
                 );
             } else if check.whole_task {
-                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+                self.find(
+                    FindingKind::CheckFailed,
+                    Weight::Fails,
+                    format!("{how}{}", output(check)),
+                );
             } else if before == Some(Colour::Green)
                 || check.criteria.iter().any(|key| evidence.proven.contains(key))
             {
@@ -36,7 +45,7 @@ impl Case<'_> {
                     Weight::Fails,
                     format!(
                         "{how} It passed before this turn, and belongs to {whose}.{}",
-                        tail(check)
+                        output(check)
                     ),
                 );
             } else {
@@ -64,7 +73,7 @@ impl Case<'_> {
                 format!(
                     "`{command}` passed, and failed right after it on the same commit: a check must \
                      give the same answer each time.{}",
-                    tail(check)
+                    output(check)
                 ),
             );
         }
@@ -104,7 +113,7 @@ impl Case<'_> {
                     "With tests, scripts and configuration as they were, {} These files changed: \
                      {paths}. Put them back if the criterion does not ask for it.{}",
                     failure(check),
-                    tail(check)
+                    output(check)
                 ),
             );
         }
@@ -244,14 +253,13 @@ fn failure(check: &CheckResult) -> String {
     }
 }
 
-/// The last lines of its output.
-fn tail(check: &CheckResult) -> String {
+/// The line of its output that says why, and an excerpt.
+fn output(check: &CheckResult) -> String {
     /// The journal has the rest.
     const LINES: usize = 20;
-    let lines: Vec<&str> = check.output.trim_end().lines().collect();
+    let lines = excerpt(&check.output, LINES);
     if lines.is_empty() {
         return String::new();
     }
-    let from = lines.len().saturating_sub(LINES);
-    format!("\n{}", lines[from..].join("\n"))
+    format!("{}\n{}", said(&check.output), lines.join("\n"))
 }

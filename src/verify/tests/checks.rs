@@ -88,6 +88,17 @@ async fn long_output_is_cut_to_its_end() {
 }
 
 #[tokio::test]
+async fn long_output_of_a_failure_keeps_the_line_that_says_why() {
+    let noise = "i=0; while [ $i -lt 9000 ]; do echo \"line $i\"; i=$((i+1)); done";
+    let result = run(&format!("echo first; echo 'error: no hunter2 here'; {noise}; exit 1")).await;
+    let text = &result.output;
+    let begin = "bytes is left out]\nerror: no *** here\nline 0\n";
+    assert!(text.contains(begin), "{}", &text[..200]);
+    assert!(text.contains(" bytes are left out]\n") && text.ends_with("line 8999\n"));
+    assert!(text.len() < 10 * 1024 + 200, "{}", text.len());
+}
+
+#[tokio::test]
 async fn secrets_and_gits_own_variables_are_kept_from_it() {
     // The variables are in this process's environment only if somebody put them there, so
     // a child that has them runs this very test binary.

@@ -52,6 +52,9 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
         run [run]: ended
           iteration 3: `test -e b.txt` ended with exit code 1.
           exit code 4
+          Stuck: `b is there` failed 2 times; last: `test -e b.txt` ended with exit code 1.
+          next: fix the criterion or its check (see tasks/demo/guardrails.md), and commit
+          next: then run: ralph-copilot retry demo && ralph-copilot run demo
           3 iterations, 10 tool calls, 0 denied
         ");
     });

@@ -74,6 +74,9 @@ fn the_activity_log_is_rewritten() {
     on refs/heads/main
     commit: ralph(demo): say hello
     left:  M tasks/demo/TASK.md
+    left:  M tasks/demo/activity.log
+    left:  M tasks/demo/progress.md
+    left: ?? tasks/demo/cost.log
     ");
 }
 
@@ -90,6 +93,9 @@ fn a_hook_is_planted() {
     on refs/heads/main
     commit: ralph(demo): say hello
     left:  M tasks/demo/TASK.md
+    left:  M tasks/demo/activity.log
+    left:  M tasks/demo/progress.md
+    left: ?? tasks/demo/cost.log
     ");
 }
 
@@ -119,6 +125,9 @@ turns:
     - [ ] notes exist
     on refs/heads/main
     left: ?? out.txt
+    left: ?? tasks/demo/activity.log
+    left: ?? tasks/demo/cost.log
+    left: ?? tasks/demo/progress.md
     ");
     assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
 }

@@ -1,0 +1,57 @@
+//! What a human can do about a criterion that a run leaves open, for `status` and `check`.
+
+use std::path::Path;
+
+use super::command_names::{accept_command, tick_command};
+use super::context::TaskContext;
+use crate::events::RunView;
+use crate::model::{CheckResult, Criterion, CriterionState, TaskState, all_passed};
+
+/// What is known about the criteria of a task.
+pub(super) struct WaysOut<'a> {
+    directory: Option<&'a Path>,
+    at: &'a TaskContext,
+    state: TaskState,
+    /// The results of the verify commands before any work of the newest run.
+    before: Vec<CheckResult>,
+}
+
+impl<'a> WaysOut<'a> {
+    /// From the task's state and its newest run.
+    pub(super) fn new(
+        directory: Option<&'a Path>,
+        at: &'a TaskContext,
+        state: TaskState,
+        run: Option<&RunView>,
+    ) -> Self {
+        let before = run.map(|view| view.baseline.clone()).unwrap_or_default();
+        Self { directory, at, state, before }
+    }
+
+    /// A line for a criterion, if there is something to say.
+    pub(super) fn of(&self, criterion: &Criterion) -> Option<String> {
+        let entry = self.state.find(&criterion.key).filter(|it| it.proof.is_none())?;
+        let (name, line) = (self.at.layout.task(), criterion.line);
+        if self.is_merged(entry) {
+            let accept = accept_command(self.directory, name);
+            return Some(format!(
+                "its held work is on this branch: the next run judges it again; to take it as it \
+                 is: {accept} {line}"
+            ));
+        }
+        let is_stuck =
+            !criterion.checked && entry.held.is_none() && (entry.blocked || entry.attempts > 0);
+        (is_stuck && all_passed(criterion, &self.before)).then(|| {
+            let tick = tick_command(self.directory, name);
+            format!(
+                "its check passed before any work; if you agree that it is met, tick it, and \
+                 commit: {tick} {line}"
+            )
+        })
+    }
+
+    fn is_merged(&self, entry: &CriterionState) -> bool {
+        let merged = |held| self.at.place.repo.has_merged(held, &self.at.layout).unwrap_or(false);
+        entry.held.as_ref().is_some_and(merged)
+    }
+}

@@ -1,0 +1,163 @@
+//! The morning after: what a human reads about a night that did not go well, and what helps.
+
+use super::{HONEST, THREE};
+use crate::repo::{Ran, Repo, finish};
+
+/// A run of one attempt, told in plain lines.
+fn plain(repo: &Repo, script: &str, args: &[&str]) -> Ran {
+    finish(repo.run_command(script, &[&["--stuck-threshold", "1"], args].concat()))
+}
+
+/// One line: the table at the end is wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn status(repo: &Repo) -> String {
+    repo.ralph(&["status", "demo"]).stdout
+}
+
+fn progress(repo: &Repo) -> String {
+    repo.read("tasks/demo/progress.md")
+}
+
+/// The end of the output only sums up; the reason is far above it.
+#[test]
+fn a_failing_check_is_told_with_the_line_that_says_why() {
+    let task = "# Demo\n\n- [ ] a is there\n  - verify: `sh check.sh`\n";
+    let check = "test -e a.txt && exit; echo start; echo 'error: no a here'; i=0\n\
+                 while [ $i -lt 3000 ]; do echo \"line $i\"; i=$((i+1)); done; exit 3\n";
+    let repo = Repo::with(task, &[("check.sh", check)]);
+    let script = "turns: [{steps: [{write: {path: b.txt, text: b}}, {tick: '{criterion}'}, \
+                  {progress: did}, {commit: b}]}]";
+    let ran = plain(&repo, script, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let said = "`sh check.sh` ended with exit code 3. Its output says: error: no a here";
+    for text in [&ran.stdout, &progress(&repo), &repo.read("tasks/demo/guardrails.md")] {
+        assert!(text.contains(said), "{text}");
+    }
+    let status = status(&repo);
+    assert!(status.contains(said), "{status}");
+    // The excerpt has it, too, and names what it leaves out.
+    assert!(status.contains("\nerror: no a here\nline 0\n"), "{status}");
+    assert!(
+        status.contains(" lines left out …]\n") && status.contains("\nline 2999\n"),
+        "{status}"
+    );
+}
+
+#[test]
+fn an_agent_that_got_stuck_on_denials_is_told_with_the_most_frequent_one() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{on_reject: continue, steps: [{run: git push origin x}, {run: curl -O \
+                  http://a.invalid/x}, {run: curl -O http://a.invalid/y}, {say: I give up}]}]";
+    let ran = plain(&repo, script, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let said = "the guard denied 3 calls, most often (2 times): Denied (network): `curl -O \
+                http://a.invalid/x`";
+    let signs = repo.read("tasks/demo/guardrails.md");
+    for text in [flat(&ran.stdout), progress(&repo), signs, status(&repo)] {
+        assert!(text.contains(said), "{text}");
+    }
+    let next = format!("at `a is there` {said}");
+    for text in [flat(&ran.stdout), status(&repo)] {
+        assert!(text.contains(&next) && text.contains("allow it (`allow:` in TASK.md"), "{text}");
+    }
+}
+
+/// The tree stays as it was, for the human; what the run has to say about it is there as well.
+#[test]
+fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{ask: never, steps: [{write: {path: a.txt, text: a}}, {hang: }]}]";
+    let ran = plain(&repo, script, &[]);
+    assert_eq!(ran.code, Some(10), "{}{}", ran.stdout, ran.stderr);
+    let next = "the working tree is left as it was, so that nothing of it is hidden: git status; \
+                git diff; ralph-copilot status demo; ralph-copilot log demo";
+    for text in [flat(&ran.stdout), status(&repo)] {
+        assert!(text.contains(next), "{text}");
+        assert!(text.contains("then commit or undo what is there, and run: "), "{text}");
+    }
+    let line = "iteration 1: FAIL \"a is there\"";
+    assert!(progress(&repo).contains(line), "{}", progress(&repo));
+    assert!(progress(&repo).contains("ran without a decision"), "{}", progress(&repo));
+    assert_eq!(repo.read("a.txt"), "a");
+    // As it says: what is there is undone, and the next run works.
+    std::fs::remove_file(repo.path("a.txt")).expect("removed");
+    let again = repo.run(HONEST, &[]);
+    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    assert_eq!(progress(&repo).matches(line).count(), 1, "{}", progress(&repo));
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_criterion_that_was_met_before_can_be_ticked_by_hand() {
+    let task = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
+    let repo = Repo::with(task, &[("a.txt", "a")]);
+    let way = "passed before any work; if you agree that it is met, tick it, and commit: \
+               ralph-copilot tick demo 3";
+    assert!(!repo.ralph(&["check", "demo"]).stdout.contains(way), "no run has looked");
+    let ran = plain(&repo, "turns: [{steps: [{say: It is met already.}]}]", &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let check = repo.ralph(&["check", "demo"]).stdout;
+    for text in [flat(&ran.stdout), status(&repo), check] {
+        assert!(text.contains(way), "{text}");
+    }
+    assert_eq!(repo.ralph(&["tick", "demo", "3"]).code, Some(0));
+    repo.git(&["commit", "-qam", "It is met"]);
+    assert!(!status(&repo).contains("its check passed before"), "{}", status(&repo));
+    let ran = plain(&repo, "turns: []", &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("1 criterion: 1 proven by check."), "{}", ran.stdout);
+}
+
+/// One with a check that fails at the start is not met.
+#[test]
+fn a_criterion_that_is_not_met_is_not_called_so() {
+    let repo = Repo::new(THREE);
+    let ran = plain(&repo, "turns: [{steps: [{say: It is met already.}]}]", &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    for text in [ran.stdout.clone(), status(&repo), repo.ralph(&["check", "demo"]).stdout] {
+        assert!(!text.contains("passed before any work"), "{text}");
+    }
+}
+
+#[test]
+fn held_work_that_a_human_merged_is_called_merged() {
+    let task = "---\nallow: [\"sh build.sh\"]\n---\n# Demo\n\n- [ ] a is told\n  - verify: `sh \
+                tests/check.sh`\n";
+    // No guard sees what is in it.
+    let build = "set -e\necho 'test -e a.txt' > tests/check.sh; echo a > a.txt\n\
+                 sed -i.bak 's/\\[ \\]/[x]/' tasks/demo/TASK.md; rm tasks/demo/TASK.md.bak\n\
+                 git add a.txt tests tasks; git commit -qm 'ralph(demo): work'\n";
+    for squash in [false, true] {
+        let repo = Repo::with(task, &[("tests/check.sh", "exit 1\n"), ("build.sh", build)]);
+        let ran = repo.run("turns: [{steps: [{run: sh build.sh}]}]", &["--sandbox=off"]);
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        let held = repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/demo/held"]);
+        let held = held.trim();
+        let way = "its held work is on this branch: the next run judges it again; to take it as \
+                   it is: ralph-copilot accept demo 6";
+        let texts = || [status(&repo), repo.ralph(&["check", "demo"]).stdout];
+        assert!(texts().iter().all(|text| !text.contains(way)), "{:?}", texts());
+        if squash {
+            repo.git(&["checkout", "-q", held, "--", "a.txt"]);
+            repo.git(&["commit", "-qm", "Half of the work"]);
+            assert!(texts().iter().all(|text| !text.contains(way)), "{:?}", texts());
+            repo.git(&["checkout", "-q", held, "--", "tests/check.sh"]);
+            repo.git(&["commit", "-qm", "The rest of it"]);
+        } else {
+            repo.git(&["merge", "-q", "-X", "ours", "-m", "The work", held]);
+        }
+        assert!(texts().iter().all(|text| text.contains(way)), "{:?}", texts());
+        // The merge brings the tick, so that the run's end judges it; one without stays held.
+        let ended = match squash {
+            true => repo.ralph(&["accept", "demo", "6"]),
+            false => plain(&repo, "turns: []", &[]),
+        };
+        assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+        let proof = if squash { "  accepted by a human" } else { "  proven by its check" };
+        assert!(status(&repo).contains(proof), "{}", status(&repo));
+        assert!(texts().iter().all(|text| !text.contains(way)), "{:?}", texts());
+    }
+}
