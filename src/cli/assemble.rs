@@ -6,7 +6,6 @@ mod last;
 mod notices;
 mod plan;
 mod run_guards;
-mod second_signal;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -20,7 +19,6 @@ use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{RunPlan, limits, preflight, templates};
 use self::run_guards::{RunGuards, guardian};
-pub(super) use self::second_signal::SecondSignal;
 use super::args::RunArgs;
 use super::command_names::next_commands;
 use super::context::TaskContext;

@@ -52,6 +52,7 @@ mod run_tools;
 mod runtime;
 mod sandbox;
 mod screen;
+mod second_signal;
 mod secret_files;
 mod shell;
 mod status;

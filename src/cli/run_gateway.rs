@@ -22,10 +22,10 @@ use tokio_util::sync::CancellationToken;
 pub(super) use self::feed::Feed;
 pub(super) use self::port::{ReservedPort, reserve};
 use self::programs::{Provided, ProviderPrograms};
-use super::assemble::SecondSignal;
 use super::failure::Failure;
 use super::launch::copilot_home;
 use super::run_tools::ProviderSource;
+use super::second_signal::SecondSignal;
 use crate::engine::{InjectedEvent, Providers};
 use crate::events::Emitter;
 use crate::gateway::{

@@ -5,12 +5,12 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use super::last::LEFT_BEHIND;
-use super::second_signal::SecondSignal;
 use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
 use crate::cli::gc::Heartbeat;
 use crate::cli::guardian::command;
 use crate::cli::launch::Scratch;
+use crate::cli::second_signal::SecondSignal;
 use crate::events::Emitter;
 use crate::model::{EventKind, Record as _, RunId};
 use crate::report::LiveLine;

@@ -1,4 +1,4 @@
-//! What the second signal does besides ending the run at once.
+//! The duties of a second signal: skip a wait, remove files.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What a signal after the first one skips, and what it must not leave behind.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct SecondSignal(Mutex<Duties>);
+pub(super) struct SecondSignal(Mutex<Duties>);
 
 #[derive(Debug, Default)]
 struct Duties {
@@ -17,22 +17,22 @@ struct Duties {
 
 impl SecondSignal {
     /// From now on a signal skips this wait, instead of ending the run at once.
-    pub(in crate::cli) fn skips(&self, wait: CancellationToken) {
+    pub(super) fn skips(&self, wait: CancellationToken) {
         self.lock().wait = Some(wait);
     }
 
     /// The wait is over.
-    pub(in crate::cli) fn skips_nothing(&self) {
+    pub(super) fn skips_nothing(&self) {
         self.lock().wait = None;
     }
 
     /// These files go with the run, however it ends.
-    pub(in crate::cli) fn removes(&self, files: impl IntoIterator<Item = PathBuf>) {
+    pub(super) fn removes(&self, files: impl IntoIterator<Item = PathBuf>) {
         self.lock().files.extend(files);
     }
 
     /// The files are gone, or another's.
-    pub(in crate::cli) fn removes_nothing(&self) {
+    pub(super) fn removes_nothing(&self) {
         self.lock().files.clear();
     }
 
