@@ -18,7 +18,7 @@ pub enum AgentError {
         why: String,
     },
     /// The `--agent` command cannot be parsed or used.
-    #[error("the agent's command `{command}` cannot be understood: {why}")]
+    #[error("cannot parse the agent's command `{command}`: {why}")]
     Command {
         /// The command as written.
         command: String,
@@ -86,7 +86,7 @@ fn tail(stderr: &str) -> String {
     let has_words = |line: &&str| line.chars().any(char::is_alphanumeric);
     let lines = || stderr.lines().map(str::trim);
     match lines().rfind(names_itself).or_else(|| lines().rfind(has_words)) {
-        Some(line) => format!("; its last words: {line}"),
+        Some(line) => format!("; its last output: {line}"),
         None => String::new(),
     }
 }

@@ -254,7 +254,7 @@ impl Gate {
             let places = [Some(&policy.workspace), policy.tmp.as_ref()];
             if !places.into_iter().flatten().any(|place| cwd.starts_with(place)) {
                 let reason = format!(
-                    "Nothing ran: the session works outside of {}.",
+                    "Nothing ran: the session's folder is outside {}.",
                     policy.workspace.display()
                 );
                 return Decision::deny("path.outside", reason);

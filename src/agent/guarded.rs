@@ -232,7 +232,7 @@ fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> Strin
         }
         unknown => {
             let name = String::from_utf8_lossy(unknown);
-            hooks::denial(&format!("Nothing ran: the guard knows no hook `{name}`."))
+            hooks::denial(&format!("Nothing ran: the guard has no hook `{name}`."))
         }
     }
 }

@@ -76,11 +76,11 @@ pub(super) fn settled(reply: HumanReply, decision: Decision) -> Decision {
         },
         HumanReply::No => Decision::deny("human.refused", "Nothing ran: a human said no."),
         HumanReply::Silence => {
-            let why = format!("{} Nobody answered in time.", decision.reason);
+            let why = format!("{} No one answered in time.", decision.reason);
             Decision::deny(decision.rule, why)
         }
         HumanReply::Unshown => {
-            let why = "It is too long to be shown to a human as a whole, so nobody was asked.";
+            let why = "It is too long to show to a human in full, so no one was asked.";
             let instead = "Instead: split it into shorter calls, or write a script first.";
             Decision::deny(decision.rule, format!("{} {why} {instead}", decision.reason))
         }
@@ -97,6 +97,6 @@ mod tests {
         let settled = settled(HumanReply::Unshown, left);
         assert!(!settled.allowed() && !settled.for_a_human, "{settled:?}");
         assert_eq!(settled.rule, "policy.push");
-        assert!(settled.reason.starts_with("Why. It is too long to be shown"), "{settled:?}");
+        assert!(settled.reason.starts_with("Why. It is too long to show"), "{settled:?}");
     }
 }

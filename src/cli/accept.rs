@@ -31,7 +31,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
     let (criterion, held) = find(&task, &state, &args.criterion)?;
     let repo = &at.place.repo;
     let identity = repo.identity(&environment::variable)?.ok_or_else(|| {
-        Failure::new(ExitCode::Repository, "git does not know who you are")
+        Failure::new(ExitCode::Repository, "git has no user name and email")
             .hint("git config user.name NAME; git config user.email ADDRESS")
     })?;
     let branch = repo.checkpoint()?.branch;
@@ -61,7 +61,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
     Ok(0)
 }
 
-/// The criterion that is meant, and its held work.
+/// The named criterion and its held work.
 fn find<'a>(
     task: &'a Task,
     state: &TaskState,
@@ -77,13 +77,13 @@ fn find<'a>(
     let work = found.and_then(|it| Some((it, state.find(&it.key)?.held.clone()?)));
     if let (Some(line), None) = (line, found) {
         let lines = task.criteria.iter().map(|it| it.line.to_string()).collect::<Vec<_>>();
-        return Err(Failure::new(ExitCode::Usage, format!("there is no criterion on line {line}"))
-            .hint(format!("criteria are on the lines {}", lines.join(", "))));
+        return Err(Failure::new(ExitCode::Usage, format!("no criterion on line {line}"))
+            .hint(format!("lines with a criterion: {}", lines.join(", "))));
     }
     work.ok_or_else(|| {
         let known = task.criteria.iter().filter(held);
         let known: Vec<_> = known.map(|it| format!("{} (line {})", it.key.text, it.line)).collect();
-        Failure::new(ExitCode::Usage, format!("criterion `{named}` holds no work for review")).hint(
+        Failure::new(ExitCode::Usage, format!("criterion `{named}` has no held work")).hint(
             if known.is_empty() {
                 "no criterion of this task is held".to_owned()
             } else {
@@ -93,7 +93,7 @@ fn find<'a>(
     })
 }
 
-/// The harness that counts, with what the work changed.
+/// The harness, as the work changed it.
 fn with_accepted(
     repo: &dyn Repo,
     at: &TaskContext,

@@ -26,7 +26,7 @@ impl From<ScriptedError> for Failure {
         let kind = match &error {
             ScriptedError::Read { .. } => {
                 return Self::new(ExitCode::Invalid, error)
-                    .hint("name a script: docs/scripted-agent.md shows what one looks like");
+                    .hint("name a script; docs/scripted-agent.md describes the format");
             }
             ScriptedError::Parse { .. } => ExitCode::Invalid,
             ScriptedError::Memory { .. } => ExitCode::Write,

@@ -1,7 +1,6 @@
-//! Folders that an agent's own process needs besides the workspace.
+//! Folders that an agent's own process needs in addition to the workspace.
 //!
-//! Invariant: what an agent writes and what configures it are told apart by a short table; what
-//! is not in it is read-only.
+//! Invariant: a short table lists the paths that an agent writes; all others are read-only.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use crate::agent::AgentCommand;
 use crate::agent::scripted::AgentScript;
 use crate::sandbox::AgentFolders;
 
-/// What configures the Copilot CLI, below its home.
+/// Configuration of the Copilot CLI, below its home.
 const COPILOT_SETTINGS: [&str; 8] = [
     "hooks",
     "mcp-config.json",
@@ -58,7 +57,7 @@ pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> Ag
     AgentFolders { writable, fixed, readable }
 }
 
-/// What configures the Copilot CLI.
+/// Configuration of the Copilot CLI.
 pub(super) fn copilot_settings() -> Vec<PathBuf> {
     let own = launch::copilot_home();
     own.iter().flat_map(|own| COPILOT_SETTINGS.map(|name| own.join(name))).collect()

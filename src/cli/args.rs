@@ -1,4 +1,4 @@
-//! What can be typed, and what `--help` says about it.
+//! The command line and its `--help` texts.
 
 use super::exit::in_short;
 use crate::model::Sandbox;
@@ -105,8 +105,8 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Work on a task (the default: `ralph-copilot <task>`)
-    #[command(after_help = format!("A task with the name of a command takes `run`, as in \
-`ralph-copilot run check`.\n\n{}", in_short()))]
+    #[command(after_help = format!("To work on a task that has the name of a command, use `run`, \
+as in `ralph-copilot run check`.\n\n{}", in_short()))]
     Run(Box<RunArgs>),
     /// Watch a complete run in a temporary repository, with a scripted agent
     #[command(
@@ -127,15 +127,13 @@ for the format of the script."
     Init(InitArgs),
     /// Validate TASK.md and list its criteria
     Check(TaskArgs),
-    /// Attack the checks of a task before the night, without a model
-    #[command(
-        after_help = "Each check runs three times. Then scripted cheats go through the whole \
-verdict in throw-away rooms: only tick, create empty files, write the text that is looked for, empty \
-or remove tests, `exit 0`, special-case the argument. What would be accepted is a weak check. Your \
-working tree stays as it is. See docs/rehearse.md.
+    /// Attack the checks of a task before a run, without a model
+    #[command(after_help = "Each check runs three times. Then scripted cheats are judged like an \
+agent's work, in throw-away rooms: tick without work, create empty files, write the text that a \
+check looks for, empty or remove tests, `exit 0`, special-case the argument. A check that accepts \
+a cheat is weak. Your working tree is not changed. See docs/rehearse.md.
 
-Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid."
-    )]
+Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid.")]
     Rehearse(RehearseArgs),
     /// Show the progress of a task and its newest run
     Status(TaskArgs),
@@ -147,12 +145,12 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
     Accept(AcceptArgs),
     /// Prove a branch again on any clone, from its commits alone
     #[command(
-        after_help = "Each tick between base and head is derived again in a proof room: red at \
-the base, green at the commit that ticks it, green with tests and scripts as they were, and green at \
-the head. Checks and rules come from the base. See docs/verify.md.
+        after_help = "Each tick between base and head is proven again in a proof room: red at \
+the base, green at the commit that ticks it, green with tests and scripts as they were, and green \
+at the head. Checks and rules come from the base. See docs/verify.md.
 
-Exit codes: 0 everything holds, 4 not proven, 7 the clone lacks what the checks need, 8 no base or a \
-shallow clone, 10 forged."
+Exit codes: 0 every tick is proven, 4 not proven, 7 the clone lacks what the checks need, 8 no base or \
+a shallow clone, 10 forged."
     )]
     Verify(VerifyArgs),
     /// Tick a criterion by hand; changes one byte of TASK.md
@@ -165,7 +163,7 @@ shallow clone, 10 forged."
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Copy standard input to standard output, without secrets
+    /// Copy standard input to standard output, and redact secrets
     #[command(
         after_help = "Replaces tokens of known services, private keys, values after names such as \
 `password`, and the values of secret environment variables with [REDACTED]. Names, hosts, and \
@@ -192,7 +190,7 @@ ordinary words stay. Valid JSON stays valid."
     /// Offer the loop, code tasks, and memory as MCP tools
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Connect programs of yours as tool providers
+    /// Connect your programs as tool providers
     #[command(subcommand)]
     Gateway(GatewayCommand),
     /// Run one code task of an MCP client (started by `mcp serve`)

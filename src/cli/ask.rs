@@ -12,15 +12,15 @@ use crate::sys::tty;
 const LIMIT: Duration = Duration::from_secs(15);
 const _: () = assert!(LIMIT.as_secs() < ASK_LIMIT.as_secs());
 
-/// The longest call that is shown, in characters. Nobody can read more within the limit, and a
-/// call that is not shown is not approved.
+/// The longest call that is shown, in characters. A longer one cannot be read within the time
+/// limit, and a call that is not shown is not approved.
 const MOST: usize = 2000;
 
 /// Longest reason that is shown, in characters.
 const MOST_WHY: usize = 500;
 
-/// Asks at the terminal, one question at a time; `None` if there is no terminal. The live line
-/// is out of the way as long as a question waits.
+/// Asks at the terminal, one question at a time; `None` if there is no terminal. The live line is
+/// hidden while a question waits.
 pub(super) fn at_the_terminal(live: Option<LiveLine>) -> Option<AskHuman> {
     let terminal = Mutex::new(tty::terminal()?);
     Some(Box::new(move |question: &Question<'_>| {
@@ -38,7 +38,7 @@ pub(super) fn at_the_terminal(live: Option<LiveLine>) -> Option<AskHuman> {
         match asked {
             Ok(answer) => meant(answer.as_deref()),
             Err(error) => {
-                tracing::warn!(%error, "the terminal cannot be asked");
+                tracing::warn!(%error, "cannot ask at the terminal");
                 HumanReply::Silence
             }
         }

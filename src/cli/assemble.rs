@@ -67,7 +67,7 @@ pub(super) async fn assemble(
     let show = if args.json { Show::Json } else { Show::People };
     let (screen, live) = screen::screen(show, clock);
     let claim = claim(&at, args, clock, live.as_ref()).await?;
-    // Only now TASK.md is what the human left, or what was proven.
+    // Only now does TASK.md contain just the human's text and proven ticks.
     let plan = RunPlan::of(&at, args)?;
     // A port that is named and taken ends the run before it leaves anything.
     let port = run_gateway::reserve(plan.settings.gateway).await?;
@@ -94,7 +94,7 @@ pub(super) async fn assemble(
     finish(at, directory, parts).await
 }
 
-/// The gateway of a run that has one, with what people should know of it.
+/// The gateway of a run that has one, with notices about it.
 async fn gateway(
     at: &TaskContext,
     claim: &Claim,
@@ -239,7 +239,7 @@ async fn finish(
     Ok(Assembled { parts, guards })
 }
 
-/// What was started, or a notice of why it was not: the run goes on without it.
+/// The started gateway, or a notice of why it was not started: the run continues without it.
 fn or_notice<T>(started: Result<Option<T>, String>, notices: &mut Vec<String>) -> Option<T> {
     started.unwrap_or_else(|notice| {
         notices.push(notice);
@@ -283,7 +283,7 @@ struct Screen {
 struct Recording {
     events: Arc<Emitter>,
     gate: Arc<Gate>,
-    /// What the user is told about who approves calls.
+    /// The notice about who approves calls.
     notices: Vec<String>,
 }
 
@@ -324,7 +324,8 @@ fn record(
     if asks == Asks::Everything {
         let what =
             if unattended { "denied, because there is no terminal" } else { "asked about here" };
-        notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
+        notices
+            .push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call except reading is {what}"));
     }
     Ok(Recording { events, gate: Arc::new(gate), notices })
 }
@@ -365,7 +366,7 @@ async fn recipes(
     Ok(recipes)
 }
 
-/// What is told of the proof rooms, and where checks do not run in one.
+/// Notices about the proof rooms, and about checks that do not run in one.
 fn about_proof(mode: ProofMode, rooms: Option<&ProofRooms>) -> Vec<String> {
     let told = match mode {
         ProofMode::Room => None,
@@ -381,8 +382,8 @@ fn about_proof(mode: ProofMode, rooms: Option<&ProofRooms>) -> Vec<String> {
     notes.chain(told.map(str::to_owned)).collect()
 }
 
-/// What checks and the Copilot CLI use besides the repository, where commands can change it. The
-/// CLI's settings that do not exist cannot be mounted read-only.
+/// Files outside the repository that checks and the Copilot CLI use, where commands can change
+/// them. Settings of the CLI that do not exist cannot be mounted read-only.
 fn around(tier: Tier) -> Result<Around, Failure> {
     let (home, path) = (etcetera::home_dir().ok(), std::env::var_os("PATH").unwrap_or_default());
     let home = home.as_deref().filter(|_| tier != Tier::Full);
@@ -390,7 +391,7 @@ fn around(tier: Tier) -> Result<Around, Failure> {
     Ok(Around::look(settings, home.map(|home| (home, path.as_os_str())))?)
 }
 
-/// Copies what the proof rooms need, before an agent comes.
+/// Copies the files that the proof rooms need, before an agent works.
 fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,

@@ -13,7 +13,8 @@ use crate::sys::clock::Clock;
 /// Names another folder than the repository's own.
 const FOLDER: &str = "COPILOT_AUDIT_LOG_DIR";
 
-/// Where the audit belongs, without links, so that what lies in the repository is known to.
+/// The folder of the audit log, without links, so that a folder inside the repository is recognized
+/// as such.
 pub(super) fn folder(root: &Path, cwd: &Path) -> PathBuf {
     let named = std::env::var_os(FOLDER).filter(|named| !named.is_empty());
     let named = named.map(|named| cwd.join(named));
@@ -61,7 +62,7 @@ pub(super) fn beside(
 /// Nothing runs without one.
 pub(super) fn missing(error: RecordError) -> Failure {
     Failure::new(ExitCode::Write, error)
-        .hint(format!("calls that cannot be logged do not run; set {FOLDER} to use another folder"))
+        .hint(format!("a call that cannot be logged is denied; set {FOLDER} to use another folder"))
 }
 
 /// The folder's path in the repository, if it lies there. A run keeps the agent out of it,

@@ -1,9 +1,9 @@
-//! `doctor --deep`: a tool call that must be denied, made by the real agent in a repository
-//! of its own, for a model on loopback. What can be pushed there is a remote beside it.
+//! `doctor --deep`: a tool call that must be denied, made by the real agent in a temporary
+//! repository, for a model on loopback. The call would push to a remote beside the repository.
 //!
-//! Invariant: it costs no model, touches neither the repository nor the network, and calls
-//! the guard good only if all of it is seen: the hook was asked and denied the call, the
-//! model was told so and went on, and nothing came of the call.
+//! Invariant: it needs no real model, touches neither the repository nor the network, and calls the
+//! guard good only if everything was seen: the hook was asked and denied the call, the model was
+//! told so and continued, and the call had no effect.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,12 +21,12 @@ use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{Answer, Asked, EventKind, ExitCode, Prompt, Record, RecordError, RunId, Via};
 
-/// What the model asks for; every policy denies it.
+/// The command that the model asks for; every policy denies it.
 const COMMAND: &str = "git push canary HEAD";
 /// How long the turn may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What was seen of the canary.
+/// Observations of the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Canary {
     /// The guard held: the hook denied the call by this rule, and the model went on.
@@ -36,12 +36,12 @@ pub(super) enum Canary {
     },
     /// The guard did not hold, or it is unknown whether it did.
     Failed {
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
 }
 
-/// Makes the call and says what became of it.
+/// Makes the call and reports the result.
 pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let scratch = launch::scratch()?;
     let base = scratch.path().canonicalize().unwrap_or_else(|_| scratch.path().to_owned());
@@ -92,7 +92,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     Ok(judge(in_force?, &decisions.taken(), model.told().as_deref(), pushed))
 }
 
-/// What all of it comes to.
+/// The conclusion from all observations.
 fn judge(in_force: bool, decisions: &[Decision], told: Option<&str>, pushed: bool) -> Canary {
     let failed = |why: &str| Canary::Failed { why: why.to_owned() };
     if pushed {
@@ -147,7 +147,7 @@ fn own_model(url: &str) -> Vec<(OsString, Option<OsString>)> {
     variables
 }
 
-/// What was decided.
+/// The recorded decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decision {
     asked: Asked,

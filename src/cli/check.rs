@@ -22,7 +22,7 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
         say_json(&as_json(&at, &task));
         return Ok(code);
     }
-    // What cannot be read says nothing about a criterion.
+    // An unreadable file says nothing about a criterion.
     let (state, run) = (read_state(&at).unwrap_or_default(), last_run(&at).ok().flatten());
     let run = run.as_ref().map(|(_, view)| view);
     say(&overview(&at, &task, &WaysOut::new(directory, &at, state, run)));
@@ -145,7 +145,7 @@ fn overview(at: &TaskContext, task: &Task, ways_out: &WaysOut<'_>) -> String {
     text
 }
 
-/// What a task opens of the sandbox, for people.
+/// The parts of the sandbox that a task opens, for people.
 fn openings(settings: &TaskSettings) -> Vec<String> {
     fn all<T: ToString>(what: &str, values: &[T]) -> Option<String> {
         let values: Vec<String> = values.iter().map(T::to_string).collect();

@@ -1,7 +1,7 @@
-//! `classify`: what class, action and wait an error text gets.
+//! `classify`: the class, action, and wait for an error text.
 //!
-//! A filter over what a run itself decides with: the classes of `agent` and the advice of
-//! `engine`. Nothing is waited for here.
+//! A filter that decides like a run: with the classes of `agent` and the advice of `engine`. It
+//! does not wait.
 
 use std::io::Read as _;
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ use crate::sys::clock::Clock;
 /// Most that is read, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// What is printed.
+/// The printed object.
 #[derive(Serialize)]
 struct Classified {
     class: FaultClass,
@@ -36,7 +36,7 @@ struct Classified {
     message: String,
 }
 
-/// Reads standard input and prints what a run would do.
+/// Reads standard input and prints the decision of a run.
 pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).map_err(unreadable)?;

@@ -2,8 +2,8 @@
 //! JSON object on standard input. Each line of standard output is one: a step for each tool call
 //! that ended, and the result at the end.
 //!
-//! Invariant: a process of its own, so that its guardian, its signals and its end are those of a
-//! run. It works in the working tree as it is, and commits nothing.
+//! Invariant: it is a separate process, so its guardian, signals, and end are those of a run. It
+//! works in the working tree with your uncommitted files, and commits nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ use crate::verify::Repo as _;
 
 /// How long a session may take to close.
 const CLOSE: Duration = Duration::from_secs(5);
-/// How long what the agent left running may take to end.
+/// Time limit for ending the processes that the agent left.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
 
-/// What a client asks for.
+/// The client's request.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct CodeRequest {
     pub(super) prompt: String,
@@ -49,7 +49,7 @@ pub(super) struct CodeRequest {
     pub(super) use_of_tools: ToolUse,
 }
 
-/// What a session may do.
+/// The permissions of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ToolUse {
@@ -66,7 +66,7 @@ pub(super) struct CodeStep {
     pub(super) step: String,
 }
 
-/// What came of it.
+/// The result of a code task.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct CodeResult {
     pub(super) session: SessionId,
@@ -107,7 +107,7 @@ pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Prints the steps. What they hold was redacted when the call ended.
+/// Prints the steps. Their contents were redacted when the call ended.
 struct PrintedSteps;
 
 impl Record for PrintedSteps {

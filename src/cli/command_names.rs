@@ -8,19 +8,19 @@ use clap::CommandFactory as _;
 use super::args::Cli;
 use crate::engine::NextCommands;
 
-/// What is typed to work on a task, where the user stands. A task with the name of a command
-/// takes `run`.
+/// The command that works on a task, from the user's folder. A task with the name of a command
+/// needs `run`.
 pub(super) fn start_command(directory: Option<&Path>, task: &str) -> String {
     let run = if is_command(task) { "run " } else { "" };
     format!("ralph-copilot {}{run}{}", in_directory(directory), quoted(task))
 }
 
-/// What is typed to take held work; its criterion follows.
+/// The command that takes held work; its criterion follows.
 pub(super) fn accept_command(directory: Option<&Path>, task: &str) -> String {
     format!("ralph-copilot {}accept {}", in_directory(directory), quoted(task))
 }
 
-/// What is typed to tick a criterion by hand; its line follows.
+/// The command that ticks a criterion by hand; its line follows.
 pub(super) fn tick_command(directory: Option<&Path>, task: &str) -> String {
     format!("ralph-copilot {}tick {}", in_directory(directory), quoted(task))
 }

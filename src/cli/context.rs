@@ -143,8 +143,8 @@ fn with_repository(
     Ok(layers)
 }
 
-/// Refuses a gateway in the repository's own configuration: it would open a port, and start
-/// programs, wherever somebody clones the repository.
+/// Refuses a gateway in the repository's own configuration: it would open a port and start programs
+/// in every clone of the repository.
 fn refuse_gateway(repository: &Layer) -> Result<(), Failure> {
     let gateway = &repository.values.gateway;
     if gateway.chosen.is_none() && gateway.providers.is_empty() {

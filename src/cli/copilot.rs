@@ -115,8 +115,8 @@ fn print(arguments: &[OsString]) {
     say_as_is(&serde_json::json!(words).to_string());
 }
 
-/// Brings the project's agents, hooks, commands and recipes to where the CLI looks, and
-/// keeps what is new there out of git's sight.
+/// Copies the project's agents, hooks, commands, and recipes to the CLI's folders, and makes git
+/// ignore the new files there.
 fn stage(named: Option<&Path>) -> Result<(), Failure> {
     // Outside a repository there is no project.
     let Ok(place) = RepoContext::find(named) else { return Ok(()) };

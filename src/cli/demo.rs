@@ -1,5 +1,5 @@
-//! `demo`: a real run of `tasks-example/` in a repository of its own, with the
-//! built-in scripted agent over real ACP pipes.
+//! `demo`: a real run of `tasks-example/` in a temporary repository, with the built-in scripted
+//! agent over real ACP pipes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -105,7 +105,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
             Failure::cannot_write(&base, &error)
                 .hint("or name a folder: `ralph-copilot demo FOLDER`")
         })?;
-        // It is the result: it stays.
+        // It is the result, so it is kept.
         return Ok(folder.keep());
     };
     std::fs::create_dir_all(named).map_err(|error| Failure::cannot_write(named, &error))?;
@@ -113,7 +113,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
         return Err(Failure::new(ExitCode::Usage, format!("{} is not empty", named.display()))
-            .hint("name a new folder, or none for a temporary one"));
+            .hint("name a new folder, or leave it out to use a temporary one"));
     }
     named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
 }

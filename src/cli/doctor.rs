@@ -279,7 +279,7 @@ async fn deep(command: &AgentCommand) -> DoctorFinding {
     }
 }
 
-/// What the CLI's own command `/env` says when no hook is loaded.
+/// Output of the CLI's own command `/env` when no hook is loaded.
 const NO_HOOKS: &str = "No hooks loaded";
 
 struct Probe {

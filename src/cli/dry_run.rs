@@ -28,7 +28,7 @@ struct DryRun<'t> {
     state: TaskState,
 }
 
-/// Shows what a run would do, with the exit code of a run that would end at once.
+/// Shows the plan of a run, with the exit code of a run that would end at once.
 pub(super) fn dry_run(
     at: &TaskContext,
     directory: Option<&std::path::Path>,

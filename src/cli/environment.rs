@@ -6,8 +6,8 @@ use crate::guard::Redactor;
 use crate::sys::env;
 use crate::sys::process::RUN_VARIABLE;
 
-/// Carried by what a hook starts. A project's hook that asks us again gets the guard's
-/// answer, and no circle.
+/// Passed to everything that a hook starts. A project's hook that asks us again gets the guard's
+/// answer instead of an endless loop.
 pub(super) const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
 
 /// A variable of our own environment.

@@ -1,4 +1,4 @@
-//! Failures outside of a run, with their exit codes and hints.
+//! Failures outside a run, with their exit codes and hints.
 
 use std::error::Error;
 use std::fmt;

@@ -86,9 +86,9 @@ fn is_run(name: &str) -> bool {
         && clock.strip_suffix('Z').is_some_and(|it| digits(&it.replace('.', "")))
 }
 
-/// Removes the scratch folder of a run that could not do it itself. What the note says is
-/// not believed further than it can do harm: a folder of the system's temporary place with
-/// our prefix, and no link.
+/// Removes the scratch folder of a run that could not remove it. The note is trusted only as far as
+/// it can do no harm: it must name a folder in the system's temporary directory with our prefix,
+/// and not a link.
 fn clear_scratch(folder: &Path) {
     use std::os::unix::ffi::OsStringExt as _;
 
@@ -102,7 +102,7 @@ fn clear_scratch(folder: &Path) {
             .is_some_and(|name| name.as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()))
         && scratch.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     if ours && let Err(error) = remove_tree(&scratch) {
-        tracing::warn!(folder = %scratch.display(), %error, "a scratch folder stays");
+        tracing::warn!(folder = %scratch.display(), %error, "cannot remove a scratch folder");
     }
     drop(fs::remove_file(&note));
 }

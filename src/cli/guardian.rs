@@ -1,5 +1,5 @@
-//! `guardian`: the process that ends what is left of a run whose runner was killed, and takes
-//! its temporary files away.
+//! `guardian`: the process that ends the processes of a run whose runner was killed, and removes
+//! its temporary files.
 
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::model::{ExitCode, RunId};
 use crate::sys::guardian::{Guarded, Guardian, guard};
 use crate::sys::remove_tree;
 
-/// What starts the guardian of a run that this process leads.
+/// The command that starts the guardian of this process's run.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(ExitCode::Internal, error).hint("its own program is not found")
+        Failure::new(ExitCode::Internal, error).hint("cannot find the program's own file")
     })?;
     let mut command = Command::new(program);
     command.args(["guardian", "--run", run.as_str(), "--runner"]);
@@ -23,10 +23,10 @@ pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Starts the guardian of a recipe or a launch outside of a run. If it is killed later, the
-/// recipe or launch continues.
+/// Starts the guardian of a recipe or a launch outside a run. If it is killed later, the recipe or
+/// launch continues.
 pub(super) fn stand_by(name: &RunId, scratch: &Path) -> Result<Guardian, Failure> {
-    let lost = |status| tracing::warn!(?status, "the guardian ended before its time");
+    let lost = |status| tracing::warn!(?status, "the guardian ended early");
     Ok(Guardian::start(command(name, scratch)?, lost)?)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
         Guarded::Cleared(swept) => {
             // The runner is dead, so a failure can only be traced.
             let removed = remove_tree(&args.scratch);
-            tracing::debug!(?swept, ?removed, "the run is cleared away");
+            tracing::debug!(?swept, ?removed, "the run's processes and files are removed");
         }
     }
     Ok(0)

@@ -1,4 +1,4 @@
-//! The harness, with what the settings add to it.
+//! The harness, with the additions of the settings.
 
 use crate::config::Settings;
 use crate::verify::{Table, VerifyError};

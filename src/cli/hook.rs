@@ -1,12 +1,12 @@
 //! `hook`: the process that the CLI starts for every tool call.
 //!
-//! With a run's socket it asks the runner; without one it is the adapter to the project's
-//! own hooks, and to the guard where there are none.
+//! With a run's socket, it asks the runner. Without one, it is the adapter to the project's own
+//! hooks, or asks the guard if there are none.
 //!
-//! Whatever goes wrong is a denial: no runner, no answer, bad input, no time. With a socket
-//! the exit code 2 denies too, in case that not even the answer can be printed; without one
-//! the code is 0 as long as the answer is printed, as hooks of a repository must end. A hook
-//! that only reports ends well whatever happens: it allows nothing, and must hold up nothing.
+//! Every failure is a denial: no runner, no answer, bad input, no time. With a socket, exit code 2
+//! also denies, in case the answer cannot be printed. Without one, the code is 0 as long as the
+//! answer is printed, as hooks of a repository must end. A hook that only reports always ends with
+//! 0: it allows nothing, and must not block anything.
 
 mod adapter;
 mod after;
@@ -30,7 +30,7 @@ use crate::hooks::{HOOK_USAGE, HookKind, ask, ask_limit, denial, observes, pass}
 
 /// Longest input that is read, in bytes.
 const LONGEST: u64 = 32 << 20;
-/// So much longer than a limit of its own the process waits before it answers by itself.
+/// The time that the process waits beyond its own limit before it answers by itself.
 const WATCHDOG: Duration = Duration::from_secs(5);
 /// How long the project's hooks may take, all together: the CLI lets a call pass whose hook
 /// takes longer than the 30 s that it is given there.
@@ -38,7 +38,7 @@ const SCRIPTS: Duration = Duration::from_secs(25);
 /// After this the adapter answers by itself: there is something that even killing the
 /// scripts did not end, or an input without an end.
 const ADAPTER: Duration = Duration::from_secs(28);
-/// What a program's first thread usually has, in bytes, and other threads have not.
+/// The usual stack size of a program's first thread, in bytes, which other threads do not have.
 const STACK: usize = 8 << 20;
 /// The CLI takes this exit code for a denial.
 const DENIED: u8 = 2;
@@ -84,15 +84,15 @@ fn of_the_run(event: &str, socket: &Path) -> u8 {
     }
 }
 
-/// What the work comes to, if that is within the limit. It is done on a thread of its own,
-/// since nothing takes back a read of standard input; the process ends without it.
+/// The result of the work, if it ends within the limit. It runs on a separate thread, since a read
+/// of standard input cannot be cancelled; the process ends without it.
 fn within<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RecvTimeoutError> {
     let (done, result) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if this took too long.
         let _late = done.send(work());
     });
     // A thread that did not begin has dropped its end of the channel, as one that panics does.
@@ -118,7 +118,7 @@ fn of_the_project(
     json: Option<&str>,
 ) -> u8 {
     let until = Instant::now() + SCRIPTS;
-    // An empty argument asks nothing: what is meant may be on standard input.
+    // An empty argument asks nothing: the input may be on standard input.
     let json = json.filter(|json| !json.trim().is_empty()).map(str::to_owned);
     let directory = directory.map(Path::to_owned);
     let decided =
@@ -126,7 +126,7 @@ fn of_the_project(
     deliver(
         kind,
         decided.unwrap_or_else(|none| match none {
-            RecvTimeoutError::Timeout => refuse("nobody has decided in time"),
+            RecvTimeoutError::Timeout => refuse("no decision in time"),
             RecvTimeoutError::Disconnected => refuse("the hook failed"),
         }),
     )

@@ -1,8 +1,8 @@
 //! The JSON that a command with `--json` prints if it fails: the reason and the hints, in the
 //! shape of its usual output. The same is on standard error, for people.
 //!
-//! What does NOT live here: the output of a command that succeeds, and `recipe`, whose JSON has
-//! a field for errors.
+//! Not in this file: the output of commands that succeed, and `recipe`, whose JSON has a field for
+//! errors.
 
 use super::check;
 use super::command_names::is_command;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 
 use serde_json::json;
 
-/// What a command prints with `--json`.
+/// The output of a command with `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JsonShape {
     /// `check`: always its own object.
@@ -32,7 +32,7 @@ impl JsonError {
     /// Looks at the words alone, since the parser may not have understood them.
     pub(super) fn by(words: &[OsString]) -> Option<Self> {
         let mut typed = words.iter().skip(1).take_while(|word| *word != "--");
-        // What is cheap comes first: a hook's process passes here at every call.
+        // The cheap test comes first, because every call of a hook's process passes here.
         if !typed.any(|word| word == "--json") {
             return None;
         }
@@ -72,15 +72,15 @@ pub(super) fn line(failure: &Failure) {
     say_line(&value);
 }
 
-/// What the parser did not understand, in its own words.
+/// The error of the argument parser, in its own words.
 pub(super) fn misunderstood(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
-    // What follows is for people: tips, the usage, and where there is more.
+    // The rest is for people: tips, usage, and a pointer to help.
     let reason = text.split("\n\n").next().unwrap_or(&text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim().to_owned();
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let failure = Failure::new(ExitCode::Usage, reason).hints(tips.map(str::to_owned));
-    failure.hint("`--help` tells what can be typed")
+    failure.hint("`--help` lists the commands and options")
 }
 
 #[cfg(test)]

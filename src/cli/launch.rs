@@ -34,7 +34,7 @@ const MODEL: &str = "claude-sonnet-4.5";
 /// Variables that send requests over http through a proxy.
 const PROXIES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 
-/// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
+/// Models to continue with if RALPH_COPILOT_FALLBACK allows it, in this order.
 const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// The agent's command.
@@ -46,7 +46,7 @@ pub(super) fn find_agent(settings: &Settings) -> Result<AgentCommand, Failure> {
     }
 }
 
-/// The Copilot CLI's command, whatever agent the settings name.
+/// The Copilot CLI's command, even if the settings name another agent.
 pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
     Ok(lookup(None)?)
 }
@@ -58,14 +58,14 @@ fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
     )
 }
 
-/// The model to ask for, if any.
+/// The model to use, if any.
 pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
     let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
     settings.model.clone().or(ours)
 }
 
-/// Other models to go on with. Only the Copilot CLI is told which model to use, so there is
-/// none for another agent.
+/// Other models to continue with. Only the Copilot CLI can be told which model to use, so other
+/// agents have none.
 pub(super) fn fallbacks(
     settings: &Settings,
     kind: AgentKind,
@@ -84,7 +84,7 @@ pub(super) fn copilot_home() -> Option<PathBuf> {
     named.or_else(|| etcetera::home_dir().ok().map(|home| home.join(".copilot")))
 }
 
-/// A folder of a run's own, removed with whatever the agent's programs left in it.
+/// A private folder of a run, removed with everything that the agent's programs left in it.
 pub(super) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -127,14 +127,14 @@ pub(super) fn socket(scratch: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What mounts the guard.
+/// The parts that install the guard.
 pub(super) struct Mount {
     pub(super) server: GuardServer,
     pub(super) plugin: Option<Plugin>,
 }
 
-/// Serves the hooks and writes the plugin, for the Copilot CLI. Turns that are about to end
-/// are told to `stops`.
+/// Serves the hooks and writes the plugin, for the Copilot CLI. Reports turns that are about to end
+/// to `stops`.
 pub(super) fn mount(
     command: &AgentCommand,
     scratch: &Path,
@@ -260,7 +260,7 @@ pub(super) fn environment(
     Ok((variables, change.arguments))
 }
 
-/// The run's own server is on this machine: where there is a proxy, the agent must not ask it.
+/// The run's own server is on this machine, so the agent must not send its requests to a proxy.
 fn past_proxies(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(OsString, Option<OsString>)> {
     let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if !PROXIES.iter().any(|name| set(name).is_some()) {
@@ -281,10 +281,10 @@ pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, St
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The cost of a prompt by model. A model that the user names and that is known to cost a
-/// premium request counts whatever agent or provider serves it, or their limit would do
-/// nothing. A model that is not named or not known counts where it can be GitHub's: with
-/// GitHub's own CLI and no provider of the user's.
+/// The cost of a prompt by model. If the user names a model that is known to cost a premium
+/// request, it counts with every agent and provider; otherwise the user's limit would do nothing. A
+/// model that is not named or not known counts if it can be GitHub's: with GitHub's own CLI and no
+/// provider of the user's.
 pub(super) fn premium(settings: &Settings, kind: AgentKind) -> PremiumOf {
     let mut table = PremiumTable::default();
     if let Some(free) = &settings.free_models {

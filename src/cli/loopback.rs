@@ -1,8 +1,8 @@
-//! A model on loopback that says two things: it asks for one tool call, and when it is told
-//! what came of that it is done. For `doctor --deep`, which must not ask a real model.
+//! A model on loopback with two answers: it asks for one tool call, and ends its turn when it gets
+//! the call's result. For `doctor --deep`, which must not ask a real model.
 //!
-//! Invariant: it listens on loopback alone, keeps what it was told about the call, and ends
-//! when it is dropped. What the call proves does not live here.
+//! Invariant: it listens only on loopback, keeps the reported result of the call, and ends when it
+//! is dropped. It does not interpret the result.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ const LONGEST: u64 = 16 << 20;
 /// The running model.
 pub(super) struct Loopback {
     address: SocketAddr,
-    /// What the agent said of the call.
+    /// The agent's report about the call.
     told: Arc<Mutex<Option<String>>>,
     task: JoinHandle<()>,
 }
@@ -48,7 +48,7 @@ impl Loopback {
         format!("http://{}/v1", self.address)
     }
 
-    /// What the agent said of the call, if it came to that.
+    /// The agent's report about the call, if there was one.
     pub(super) fn told(&self) -> Option<String> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -108,8 +108,8 @@ pub fn main() -> ProcessExit {
     }
 }
 
-/// A panic of the guard's thread is caught there and becomes a refusal: it must not reach
-/// standard error, which belongs to what a hook or a command has to say.
+/// A panic of the guard's thread is caught there and becomes a refusal: it must not reach standard
+/// error, which is for messages of hooks and commands.
 fn keep_the_guard_quiet() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -119,13 +119,13 @@ fn keep_the_guard_quiet() {
     }));
 }
 
-/// What the rooms trace goes to standard error where RALPH_COPILOT_LOG asks for it, as in
+/// Traces of the rooms go to standard error if RALPH_COPILOT_LOG asks for it, as in
 /// `RALPH_COPILOT_LOG=debug`.
 fn listen_to_tracing() {
     let asked = std::env::var("RALPH_COPILOT_LOG").ok();
     let Some(Ok(targets)) = asked.map(|asked| asked.parse::<Targets>()) else { return };
     let lines = tracing_subscriber::fmt::layer().with_writer(|| RedactedLog).with_ansi(false);
-    // A second subscriber is the only thing that can fail here, and there is none.
+    // This can fail only for a second subscriber, and there is only one.
     let _first = tracing_subscriber::registry().with(lines).with(targets).try_init();
 }
 

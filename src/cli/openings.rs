@@ -1,4 +1,4 @@
-//! What a task opens of the sandbox, with its paths resolved: services, files, and devices.
+//! The parts of the sandbox that a task opens, with resolved paths: services, files, and devices.
 //!
 //! Invariant: a path that is shown never holds HOME or the repository, whose secrets and settings
 //! would be shown with it.
@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::model::{Diagnostic, ExitCode, NetworkAccess, Service, Severity, Task, VisiblePath};
 use crate::sandbox::{Network, View};
 
-/// Adds what the settings open to what a sandbox shows.
+/// Adds the openings of the settings to the files of a sandbox.
 pub(super) fn open(view: &mut View, settings: &Settings) -> Result<(), Failure> {
     for service in &settings.services {
         match service {

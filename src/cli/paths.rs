@@ -55,7 +55,7 @@ pub(super) fn master(root: &Path) -> Option<PathBuf> {
     Some(rooms()?.join(name))
 }
 
-/// Our folder for what outlives a run; none without HOME.
+/// Our folder for data that outlives a run; none without HOME.
 fn cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy as _;
     let base = etcetera::choose_base_strategy().ok()?;

@@ -1,7 +1,7 @@
 //! `policy check`: shows the guard's decision about a call, to test a policy.
 //!
 //! Nothing is run. The rules are those of a run, from the same settings in the same order, except
-//! for what only a run knows: its TMPDIR, and the user's uncommitted files.
+//! for data that only a run has: its TMPDIR, and the user's uncommitted files.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -195,7 +195,7 @@ impl Asks {
     }
 }
 
-/// The policy outside of a run.
+/// The policy outside a run.
 pub(super) fn without_task(place: &RepoContext, settings: &Settings) -> Result<Policy, Failure> {
     rules(Policy::without_task(canonical(place.root())), settings)
 }

@@ -1,4 +1,4 @@
-//! Everything that commands print outside of a run's reporters.
+//! All output of commands, except for a run's reporters.
 //!
 //! Invariant: a closed stream is not an error, and no secret of the environment is printed.
 

@@ -22,7 +22,7 @@ use crate::verify::{
     CheckOptions, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders, Table,
 };
 
-/// What checks run with.
+/// The environment of checks.
 pub(super) struct Proving {
     pub(super) rooms: ProofRooms,
     pub(super) checks: RoomChecks,
@@ -34,13 +34,13 @@ pub(super) struct Proving {
 /// Which copy of ignored files the rooms get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ignored {
-    /// What is in the working tree.
+    /// The files in the working tree.
     OfTheTree,
-    /// What was there before an agent came, if a run has noted that.
+    /// The files that existed before an agent worked, if a run has recorded them.
     BeforeAgents,
 }
 
-/// Prepares rooms for a task. `preflight` says what the human left uncommitted.
+/// Prepares rooms for a task. `preflight` has the human's uncommitted files.
 pub(super) fn proving(
     at: &TaskContext,
     settings: &Settings,
@@ -68,7 +68,7 @@ pub(super) fn proving(
     Ok(Proving { rooms, checks, options, table: harness_table(settings)?, _scratch: scratch })
 }
 
-/// Waits for the answer, or for a signal that ends the command: what runs is ended, too.
+/// Waits for the answer, or for a signal that ends the command and its processes.
 pub(super) async fn until_signal<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let listen = |kind| signal(kind).map_err(|error| Failure::new(ExitCode::Internal, error));
     let (mut interrupt, mut terminate) =

@@ -1,4 +1,4 @@
-//! What is left of the user's premium requests, where a script of theirs tells.
+//! The user's remaining premium requests, from a script of theirs.
 //!
 //! `copilot-usage.sh --remaining` on the PATH is asked once, before the work. It can only
 //! warn: a script that is slow, fails or prints anything but a number says nothing.
@@ -17,11 +17,11 @@ use crate::sys::process::{Ladder, Supervised};
 const SCRIPT: &str = "copilot-usage.sh";
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How long what it printed may take to arrive once it has ended.
+/// The time that its output may take to arrive after it has ended.
 const DRAIN: Duration = Duration::from_millis(200);
-/// Most that is read of what it prints, in bytes.
+/// The most that is read of its output, in bytes.
 const LONGEST: u64 = 1 << 10;
-/// Fewer are told.
+/// A lower number shows a warning.
 const LOW: f64 = 10.0;
 
 /// The warning, if there is one to give.
@@ -38,8 +38,8 @@ pub(super) async fn warning(run: &str, cwd: &Path) -> Option<String> {
         }
     };
     let mut printed = Vec::new();
-    // What the script leaves running holds its output open; the answer is there when the
-    // script itself has ended.
+    // Processes that the script leaves keep its output open; the answer is complete when the script
+    // itself has ended.
     if let Some(stdout) = child.take_output(DRAIN) {
         let mut stdout = stdout.take(LONGEST);
         let read = timeout(LIMIT, stdout.read_to_end(&mut printed)).await;
@@ -51,7 +51,7 @@ pub(super) async fn warning(run: &str, cwd: &Path) -> Option<String> {
     told(&String::from_utf8_lossy(&printed))
 }
 
-/// What a script's output means.
+/// The meaning of a script's output.
 fn told(printed: &str) -> Option<String> {
     let remaining = printed.trim();
     let number: f64 = remaining.parse().ok()?;

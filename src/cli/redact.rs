@@ -59,8 +59,8 @@ struct Shown<W> {
 }
 
 impl<W: Write> Shown<W> {
-    /// Shows what there is room for. Text behind the cut is read to its end all the same,
-    /// so that who writes it is not ended by a closed pipe.
+    /// Shows as much as there is room for. Text after the cut is still read to its end, so that a
+    /// closed pipe does not end the writer.
     fn show(&mut self, text: &str) -> io::Result<()> {
         if self.cut || text.is_empty() {
             return Ok(());

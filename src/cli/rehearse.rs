@@ -1,6 +1,6 @@
 //! `rehearse`: attacks the checks of a task before the night.
 //!
-//! Invariant: the working tree stays as it is; everything happens in throw-away rooms.
+//! Invariant: the working tree is not changed; everything happens in throw-away rooms.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ const WEAK: u8 = 1;
 /// Rehearses a task.
 pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
-    // Checks that run beside a run would see what its agent does.
+    // Checks beside a run would see its agent's changes.
     let _lock = match at.place.runs().is_dir() {
         true => Some(TreeLock::take(&at.place.lock(), "rehearse")?),
         false => None,
@@ -133,7 +133,7 @@ struct Report<'a> {
 impl Report<'_> {
     fn is_strong(&self) -> bool {
         let weak = |it: &RehearsedCriterion| it.is_flaky() || it.is_weak() && !it.text_only;
-        // A check of the whole task proves no criterion: what passes it is only listed.
+        // A check of the whole task proves no criterion, so cheats that pass it are only listed.
         !self.criteria.iter().any(weak)
             && !self.whole_task.is_some_and(RehearsedCriterion::is_flaky)
             && (!self.commit_only_is_weak || self.commit_only.is_empty())
@@ -212,15 +212,15 @@ impl Report<'_> {
             }
             if it.judge_is_subject {
                 text.push_str(
-                    "\n      what decides looks like the product itself: if the work changes it, \
-                     it is held for review, unless `may_change:` names it",
+                    "\n      the file that decides looks like part of the product: work that \
+                     changes it is held for review, unless `may_change:` names the file",
                 );
             }
         }
         for criterion in &self.commit_only {
             let (line, name) = (criterion.line, &criterion.key.text);
             text.push_str(&format!(
-                "\n{line:>5}  commit  {name}\n      no check: any commit proves it"
+                "\n{line:>5}  commit  {name}\n      no check: any commit counts as proof"
             ));
         }
         for (command, _, reason) in &self.denied {
@@ -231,11 +231,11 @@ impl Report<'_> {
         }
         let checks = self.all().map(|it| it.checks.len() as u64).sum();
         let (checks, millis) = (count(checks, "check"), self.millis());
-        text.push_str(&format!("\n\n{checks} rehearsed: {millis} ms in an iteration."));
+        text.push_str(&format!("\n\n{checks} rehearsed; {millis} ms per iteration."));
         text.push_str(if self.criteria.is_empty() {
-            " No open criterion has a check of its own."
+            " No open criterion has its own check."
         } else if self.is_strong() {
-            " No cheat passes a check that is not about text."
+            " No cheat passes, except in checks that only read text."
         } else {
             " A weak check can be passed without the work."
         });

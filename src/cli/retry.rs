@@ -44,7 +44,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         if failed(entry) {
             entry.attempts = 0;
             entry.blocked = false;
-            // The ref stays, for whoever wants to look at the work.
+            // The ref is kept, for anyone who wants to look at the work.
             entry.held = None;
             cleared.push(entry.key.text.clone());
         }
@@ -81,7 +81,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         say_json(&json!({ "cleared": cleared }));
     } else if cleared.is_empty() {
         let held = state.criteria.iter().any(|entry| entry.held.is_some());
-        let named = if held { ". Held work is reset by its criterion's name or line" } else { "" };
+        let named = if held { "; to reset held work, name its criterion or line" } else { "" };
         say(&format!("Nothing to reset: no open criterion has failed attempts{named}"));
     } else {
         for text in &cleared {

@@ -1,8 +1,8 @@
-//! Verify commands: in the proof room behind the walls of the run's tier, elsewhere as they are. In
-//! tier `full`, nothing of a preflight stays in the human's tree.
+//! Verify commands: in the proof room, in the sandbox of the run's tier; elsewhere without one. In
+//! tier `full`, nothing of a preflight remains in the human's tree.
 //!
-//! Invariant: a check that belongs into a room runs behind its walls or not at all; when its
-//! result is there, nothing of it is alive.
+//! Invariant: a check that belongs in a room runs in its sandbox or not at all; when its result is
+//! there, none of its processes is alive.
 
 use std::ffi::OsString;
 use std::io;
@@ -36,7 +36,7 @@ impl RoomChecks {
         Self { shell: ShellChecks::new(Arc::clone(&redact), run), walls, redact }
     }
 
-    /// Does a check of a preflight leave the human's tree as it is?
+    /// Does a check of a preflight leave the human's tree unchanged?
     pub(super) fn leaves_the_tree(&self) -> bool {
         self.walls.tier() == Tier::Full
             && self.walls.preflight().is_ok_and(|room| end(&room).is_ok())
@@ -58,8 +58,8 @@ impl RoomChecks {
         self.ended(running, started, command, options).await
     }
 
-    /// Runs a command on the human's own tree, and throws away what it writes there. `None` if the
-    /// kernel cannot.
+    /// Runs a command on the human's own tree, and discards its writes. `None` if the kernel cannot
+    /// do that.
     async fn on_the_tree(&self, command: &str, options: &CheckOptions) -> Option<CheckResult> {
         let started = Instant::now();
         let room = self.walls.preflight();
@@ -85,8 +85,8 @@ impl RoomChecks {
         tail.result(command, status, started, self.redact.as_ref())
     }
 
-    /// The human's environment without secrets, and without what tells the code under test that
-    /// it is watched.
+    /// The human's environment without secrets, and without variables that tell the code under test
+    /// that it is watched.
     fn environment(
         &self,
         tmp: Option<PathBuf>,
@@ -198,7 +198,7 @@ impl Running {
     }
 }
 
-/// A command whose result nobody waits for any more is ended.
+/// A command is ended if its result is no longer awaited.
 struct EndOnDrop(Arc<Room>);
 
 impl Drop for EndOnDrop {
@@ -207,7 +207,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Ends everything in the room; what was written in HOME stays for the next check.
+/// Ends all processes in the room; writes in HOME are kept for the next check.
 fn end(room: &Room) -> Result<(), SandboxError> {
     room.keep_home();
     room.end()

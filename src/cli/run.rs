@@ -43,9 +43,9 @@ fn with_command_hint(failure: Failure) -> Failure {
     failure.hints(meant.map(|name| format!("did you mean the command `{name}`?")))
 }
 
-/// What came of the command line.
+/// The result of the command line.
 enum Begun {
-    /// What a run would do.
+    /// The plan of a run.
     Shown(u8),
     /// A run.
     Run(Runtime, Box<Assembled>),
@@ -66,7 +66,7 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     Ok(Begun::Run(runtime, Box::new(assembled)))
 }
 
-/// Runs what was assembled to its end.
+/// Runs the assembled run to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     let Assembled { parts, guards } = assembled;
     let folder = guards.folder.clone();

@@ -41,7 +41,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long the last events may take to be recorded.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
-/// What a gateway is made for.
+/// The purpose of a gateway.
 pub(super) struct GatewayStart<'s> {
     /// The port that it listens on.
     pub(super) listeners: Listeners,
@@ -87,8 +87,8 @@ pub(super) struct RunGateway {
 }
 
 impl RunGateway {
-    /// Makes the gateway with the run as its session. Providers come in when the run opens it.
-    /// Returns what people should know, too.
+    /// Creates the gateway with the run as its session, and returns its notices. Providers can
+    /// connect once the run opens it.
     pub(super) async fn new(
         start: GatewayStart<'_>,
     ) -> Result<(Arc<Self>, Option<String>), Failure> {
@@ -258,11 +258,11 @@ fn token_files(
 ) -> Result<(Option<TokenFiles>, Option<String>), Failure> {
     let only = "the token goes only to programs that this run starts";
     if is_open {
-        let why = "this sandbox cannot hide a token file from the agent, so there is none";
+        let why = "this sandbox cannot hide a token file from the agent, so none is written";
         return Ok((None, Some(format!("{why}: {only}"))));
     }
     let Some(home) = copilot_home() else {
-        return Ok((None, Some(format!("there is no home directory for the token file: {only}"))));
+        return Ok((None, Some(format!("no home directory for the token file: {only}"))));
     };
     match TokenFiles::write(token_folder(&home), token, None, port) {
         Ok(files) => Ok((Some(files), None)),

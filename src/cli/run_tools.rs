@@ -1,7 +1,7 @@
 //! The run's own MCP server: memory and the tools of providers, for the agent.
 //!
-//! Invariant: each session has an address and a token of its own; what a call may do is decided
-//! and recorded by the run's gate.
+//! Invariant: each session has its own address and token; the run's gate decides and records each
+//! call.
 
 mod offer;
 mod server;
@@ -18,8 +18,8 @@ use self::offer::Offer;
 pub(super) use self::offer::ProviderSource;
 use self::server::RunServer;
 
-/// Starts the server if there is something to offer: memory, or a gateway, whose providers may
-/// come at any time. Without a port the run goes on without its tools, and the text says so.
+/// Starts the server if it has tools: memory, or a gateway, whose providers may come at any time.
+/// Without a port, the run continues without its tools, and the returned text says so.
 pub(super) async fn start(
     memory: Option<MemorySources>,
     providers: Option<ProviderSource>,
@@ -38,6 +38,6 @@ pub(super) async fn start(
     let config = scratch.join("mcp.json");
     match started {
         Ok(server) => Ok(Some(OfferedServer { server: Arc::new(server), config })),
-        Err(error) => Err(format!("the agent gets no memory and no tools of providers: {error}")),
+        Err(error) => Err(format!("the agent gets no memory and no provider tools: {error}")),
     }
 }

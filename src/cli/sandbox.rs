@@ -1,5 +1,4 @@
-//! `sandbox`: the processes that make up a session's sandbox. The runner starts them; nobody
-//! types them.
+//! `sandbox`: the processes that make up a session's sandbox. Only the runner starts them.
 
 use std::io;
 use std::os::fd::AsFd as _;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// What a signal after the first one skips, and what it must not leave behind.
+/// Steps that a second signal skips, and leftovers that it must remove.
 #[derive(Debug, Default)]
 pub(super) struct SecondSignal(Mutex<Duties>);
 

@@ -1,8 +1,8 @@
-//! Files with secrets in the workspace and in HOME: what commands see in their place, and the
-//! values that no result of a tool may show.
+//! Files with secrets in the workspace and in HOME: their replacements for commands, and the values
+//! that no result of a tool may show.
 //!
-//! Invariant: a tracked file is never shown as another one, since the next commit would hold
-//! that. What a secret looks like is the guard's business.
+//! Invariant: a tracked file is never replaced, since the next commit would contain the
+//! replacement. The guard knows the form of secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -53,8 +53,7 @@ const KEYS: (&str, &str) = (".ssh", "id_");
 pub(super) struct SecretFiles {
     /// Secret values in them.
     pub(super) values: Vec<String>,
-    /// Untracked files of the workspace with what they hold instead, if commands see them
-    /// changed.
+    /// Untracked files of the workspace with their replacements, if commands see them changed.
     shown: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -80,8 +79,8 @@ impl SecretFiles {
         Ok(all)
     }
 
-    /// Writes what commands see instead into `folder`: each file with the one to show. Where there
-    /// are many, whole folders of the workspace have a stand-in, which is read-only.
+    /// Writes the replacements into `folder`: each file with the one to show. If there are many,
+    /// whole folders of the workspace get a read-only stand-in.
     pub(super) fn replacements(&self, folder: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         fs::create_dir_all(folder)?;
         let mut by_folder: BTreeMap<&Path, Vec<&(PathBuf, Vec<u8>)>> = BTreeMap::new();
@@ -131,8 +130,8 @@ fn candidates(root: &Path, settings: &Settings) -> BTreeSet<PathBuf> {
     relative.filter(|path| !open.contains(*path)).map(Path::to_owned).collect()
 }
 
-/// Copies what a folder holds besides these files. Does nothing and returns false if it holds
-/// more than a few regular files.
+/// Copies the other files of a folder. Does nothing and returns false if it has more than a few
+/// regular files.
 fn copy_others(folder: &Path, files: &[&(PathBuf, Vec<u8>)], stand_in: &Path) -> io::Result<bool> {
     let mut others = Vec::new();
     let mut size = 0;
@@ -156,8 +155,8 @@ fn copy_others(folder: &Path, files: &[&(PathBuf, Vec<u8>)], stand_in: &Path) ->
     Ok(true)
 }
 
-/// What a file shows instead of its secrets, if that differs. `text` is missing if the file is
-/// not UTF-8, or too long.
+/// The replacement of a file, if it differs. `text` is missing if the file is not UTF-8, or too
+/// long.
 fn instead(
     path: &Path,
     text: Option<&str>,
@@ -184,8 +183,8 @@ fn is_public(text: &str) -> bool {
     blocks.peek().is_some() && blocks.all(|line| !line.contains("PRIVATE"))
 }
 
-/// Secret-looking regular files below a folder. Repositories inside have an index of their own,
-/// and nothing in them is changed.
+/// Secret-looking regular files below a folder. Repositories inside have their own index, and
+/// nothing in them is changed.
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let (path, name) = (entry.path(), entry.file_name());

@@ -51,7 +51,7 @@ pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
     Ok(load_state(&at.place.repo, &at.layout).map_err(Failure::from)?.state)
 }
 
-/// The newest run of this task: its journal, and what it says.
+/// The newest run of this task: its journal and its contents.
 pub(super) fn last_run(at: &TaskContext) -> Result<Option<(PathBuf, RunView)>, Failure> {
     let invalid = |error| Failure::new(ExitCode::Invalid, error);
     for path in journals(&at.place.runs()).map_err(invalid)? {

@@ -1,7 +1,7 @@
-//! Which tier a run has: what the user asks for, and what this machine can do.
+//! The tier of a run, from the user's choice and the machine's abilities.
 //!
-//! Invariant: a tier that was named is had, or nothing is started. What is tried is the real
-//! thing: a sandbox with an overlay, and a Landlock ruleset.
+//! Invariant: a named tier is used, or nothing is started. The tests use the real thing: a sandbox
+//! with an overlay, and a Landlock ruleset.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,13 +15,13 @@ use crate::verify::SeenAt;
 /// The tier of a run.
 pub(super) struct Chosen {
     pub(super) tier: Tier,
-    /// What starts its sandboxes.
+    /// The program that starts its sandboxes.
     pub(super) programs: Programs,
     /// Why it is not a better one.
     pub(super) missing: Option<Missing>,
 }
 
-/// Why there is no better tier.
+/// The reason why there is no better tier.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
     pub(super) why: String,
@@ -36,7 +36,7 @@ pub(super) fn seen_at(tier: Tier) -> SeenAt {
     }
 }
 
-/// Tries what this machine can do. `root` is the working tree.
+/// Tests which tiers this machine supports. `root` is the working tree.
 pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
     let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     let programs = Programs { bubblewrap: bubblewrap(), ours, group: None };
@@ -63,16 +63,16 @@ pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
     Ok(Chosen { tier, programs, missing })
 }
 
-/// The program that makes namespaces, or its name where there is none.
+/// The program that creates namespaces, or just its name if it is not installed.
 fn bubblewrap() -> PathBuf {
     which::which("bwrap").unwrap_or_else(|_| "bwrap".into())
 }
 
-/// What `full` needs and this machine lacks.
+/// The requirements of `full` that this machine lacks.
 fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
     if !cfg!(target_os = "linux") {
         let hint = "`--sandbox=partial` is the best tier of this system";
-        return Err(Missing { why: "namespaces are part of Linux".to_owned(), hint });
+        return Err(Missing { why: "only Linux has namespaces".to_owned(), hint });
     }
     if !programs.bubblewrap.is_absolute() {
         let hint = "install it: apt install bubblewrap, dnf install bubblewrap, apk add bubblewrap";
@@ -92,7 +92,7 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
     })
 }
 
-/// What `partial` needs and this machine lacks.
+/// The requirements of `partial` that this machine lacks.
 fn partial() -> Result<(), Missing> {
     can_limit().map_err(|error| Missing {
         why: error.to_string(),
@@ -119,7 +119,7 @@ impl fmt::Display for Missing {
 }
 
 impl Chosen {
-    /// What the kernel enforces.
+    /// The kernel's limits.
     pub(super) fn headline(&self) -> &'static str {
         match self.tier {
             Tier::Full => "full (files, network and processes)",
@@ -131,7 +131,7 @@ impl Chosen {
         }
     }
 
-    /// What people are told about it.
+    /// The notice about it, for people.
     pub(super) fn notice(&self) -> String {
         let missing = self.missing.as_ref().map(|missing| format!("; {missing}"));
         format!("sandbox: {}{}", self.headline(), missing.unwrap_or_default())

@@ -9,8 +9,8 @@ use std::path::Path;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Adds what the parser does not know: the first word is not a command, although the parser only
-/// reports conflicting arguments; or the first word is also the name of a task.
+/// Adds cases that the parser does not detect: the first word is not a command, although the parser
+/// only reports conflicting arguments; or the first word is also the name of a task.
 pub(super) fn with_tip(
     mut error: clap::Error,
     directory: Option<&Path>,
@@ -56,6 +56,6 @@ pub(super) fn task_of_that_name(directory: Option<&Path>, command: &str) -> Opti
     let there = TaskContext::find(directory, command).is_ok();
     there.then(|| {
         let start = start_command(directory, command);
-        format!("`{command}` is a command; the task of that name takes `run`: `{start}`")
+        format!("`{command}` is a command; to work on the task of that name: `{start}`")
     })
 }

@@ -1,6 +1,6 @@
 //! `verify`: derives the proof of a branch again, from its commits alone.
 //!
-//! Invariant: nothing is changed. What a commit says of itself is a claim.
+//! Invariant: nothing is changed. A commit's statements about itself are claims.
 
 mod report;
 
@@ -29,7 +29,7 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
     let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted) else {
-        let text = format!("neither the base nor a commit of the branch holds {}", file(&at));
+        let text = format!("neither the base nor a commit of the branch contains {}", file(&at));
         return Err(Failure::new(ExitCode::Invalid, text)
             .hint("name another task, or the branch with `--head`"));
     };
@@ -79,7 +79,7 @@ async fn derived(
     let it = Derivation { repo, layout, table, seen, claims, task, by_hand };
     let found = derive(&it, rooms, (&*checks, options)).await?;
     found.map_err(|lacks| {
-        Failure::new(ExitCode::Invalid, format!("the proof room lacks something\n{lacks}"))
+        Failure::new(ExitCode::Invalid, format!("the proof room is missing something\n{lacks}"))
     })
 }
 
@@ -97,7 +97,7 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
     let repo = &place.repo;
     let named = |name: &str| {
         repo.revision(name)?.ok_or_else(|| {
-            Failure::new(ExitCode::Repository, format!("there is no commit `{name}`"))
+            Failure::new(ExitCode::Repository, format!("no commit named `{name}`"))
                 .hint("fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`")
         })
     };
@@ -120,7 +120,7 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
     let upstream = upstream.ok_or_else(none)?;
     let base = repo.fork(&upstream, &head)?.ok_or_else(none)?;
     if base == head {
-        let text = format!("the base holds {} already: there is nothing to verify", head.short());
+        let text = format!("the base already contains {}: nothing to verify", head.short());
         return Err(Failure::new(ExitCode::Repository, text).hint(
             "name the commit that the branch began on: `--base REF`, or its end: `--head REF`",
         ));
@@ -154,11 +154,11 @@ fn task_at(
             return Ok(TaskContext { place, folder, layout });
         }
     }
-    // What is not committed says best what is meant.
+    // The uncommitted file is the best source for the user's intent.
     TaskContext::find(Some(&place.cwd), &args.task)
 }
 
-/// The base and the commits of the branch, with what each holds about the task.
+/// The base and the commits of the branch, each with its files of the task.
 fn seen(at: &TaskContext, base: &Oid, head: &Oid) -> Result<Vec<Seen>, Failure> {
     let repo = &at.place.repo;
     let mut found = Vec::new();
@@ -174,7 +174,7 @@ fn seen(at: &TaskContext, base: &Oid, head: &Oid) -> Result<Vec<Seen>, Failure> 
     Ok(found)
 }
 
-/// What the base holds by now that the branch could have avoided.
+/// Changes of the base that the branch leaves out by beginning before them.
 fn outdated(
     at: &TaskContext,
     table: &Table,

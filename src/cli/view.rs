@@ -1,6 +1,7 @@
-//! What a run's sandboxes show of the machine and the repository, and what of it they protect.
+//! The files of the machine and the repository that a run's sandboxes show, and those that they
+//! protect.
 //!
-//! Invariant: only gathered here; what becomes of it is decided in `sandbox`.
+//! Invariant: this file only gathers paths; `sandbox` decides how to show them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +15,17 @@ use crate::guard::agent_setting;
 use crate::sandbox::{Bind, View, sockets_of, tools};
 use crate::verify::{GitRepo, Preflight, Repo as _, SourceTree as _};
 
-/// Most agent settings outside of the root's folders: each is a mount, as are the folders above it.
+/// The most agent settings outside the root's folders: each is a mount, as are the folders above
+/// it.
 const MOST_NESTED: usize = 20;
 
-/// What differs between a run and a session without a task.
+/// The differences between a run and a session without a task.
 pub(super) struct Ground {
-    /// What nothing in a sandbox may change.
+    /// Paths that nothing in a sandbox may change.
     pub(super) protected: Vec<PathBuf>,
-    /// What may be written inside of it.
+    /// Paths inside those that may be written.
     pub(super) writable: Vec<PathBuf>,
-    /// What the agent's own process may change of it.
+    /// Paths among those that the agent's own process may change.
     pub(super) editable: [PathBuf; 3],
 }
 
@@ -38,7 +40,7 @@ pub(super) fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathB
     settings.chain(own).chain([at.folder.dir.clone()]).collect()
 }
 
-/// What every session shows of the machine and the repository.
+/// The files of the machine and the repository that every session shows.
 pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     let (root, repo) = (place.root(), &place.repo);
     let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -68,8 +70,8 @@ pub(super) fn tokens() -> Option<PathBuf> {
     Some(token_folder(&fs::canonicalize(&home).unwrap_or(home)))
 }
 
-/// Makes the folder of a gateway's token where there is a Copilot home. What is not there cannot be
-/// hidden, and the gateway of another repository's run may make it while an agent works here.
+/// Creates the folder of a gateway's token if there is a Copilot home. A missing folder cannot be
+/// hidden, and the gateway of another repository's run may create it while an agent works here.
 pub(super) fn tokens_hidden() {
     if let Some(home) = copilot_home().filter(|home| home.is_dir()) {
         // Where it cannot be made, no gateway makes it, either.
@@ -101,8 +103,8 @@ fn outermost(path: &Path) -> Option<&Path> {
     path.ancestors().filter(|path| agent_setting(path)).last()
 }
 
-/// Makes the folders of a git folder that hold settings and are missing: what is not there cannot
-/// be mounted, and a command could make it.
+/// Creates the missing folders of a git folder that hold settings: a missing folder cannot be
+/// mounted, and a command could create it.
 pub(super) fn git_folders(git: &Path) -> std::io::Result<()> {
     ["hooks", "info", "objects/info"].iter().try_for_each(|name| fs::create_dir_all(git.join(name)))
 }

@@ -1,5 +1,5 @@
-//! What walls the agent, its commands, and checks in: the sandboxes of a run, started from what
-//! `view` gathers and the guard's policy.
+//! The sandboxes of a run, for the agent, its commands, and checks, from the paths of `view` and
+//! the guard's policy.
 //!
 //! Invariant: an agent starts behind its walls or not at all.
 
@@ -29,7 +29,7 @@ use crate::sandbox::{
 };
 use crate::verify::{CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, RoomPlace, TASK};
 
-/// What stays the same over a run.
+/// The parts that stay the same during a run.
 pub(super) struct RunWalls {
     tier: Tier,
     programs: Programs,
@@ -38,31 +38,32 @@ pub(super) struct RunWalls {
     /// writes.
     editable: [PathBuf; 3],
     redactor: Arc<Redactor>,
-    /// What people are told about the preparations.
+    /// Notices about the preparations.
     notice: Option<String>,
     number: AtomicU32,
 }
 
-/// Preparations that take longer are told.
+/// Preparations that take longer are reported.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Separates files from those elsewhere that share their content. Returns what people are told if
-/// that took long.
+/// Separates files from those elsewhere that share their content. Returns a notice if that took
+/// long.
 fn separated(tree: &Path) -> Result<Option<String>, Failure> {
     let begun = Instant::now();
     let number = separate(tree).map_err(failed(tree))?;
     let took = begun.elapsed();
     Ok((number > 0 && took > SLOW).then(|| {
         format!(
-            "copied {number} files that were hard links to files elsewhere, so that a change here changes nothing there ({:.1} s)",
+            "copied {number} files that were hard links to files elsewhere, so that changes here \
+             do not reach them ({:.1} s)",
             took.as_secs_f64()
         )
     }))
 }
 
 impl RunWalls {
-    /// Gathers what a run's sandboxes show, and prepares the working tree for an agent. `scratch` is
-    /// the run's own folder.
+    /// Gathers the files for a run's sandboxes, and prepares the working tree for an agent.
+    /// `scratch` is the run's own folder.
     pub(super) fn new(
         at: &TaskContext,
         preflight: &Preflight,
@@ -151,7 +152,7 @@ impl RunWalls {
         Ok(())
     }
 
-    /// What people are told about the preparations.
+    /// Notices about the preparations.
     pub(super) fn notice(&self) -> Option<String> {
         self.notice.clone()
     }
@@ -302,7 +303,7 @@ impl RunWalls {
         })
     }
 
-    /// What walls in the commands of a session.
+    /// The sandboxes for the commands of a session.
     fn session(&self, view: &View, home: &Overlay) -> Result<Walls, SandboxError> {
         Ok(match self.tier {
             Tier::Full => Walls::Namespaces(full(view, home.clone())),
@@ -310,8 +311,8 @@ impl RunWalls {
         })
     }
 
-    /// Starts the sandbox of one check in a proof room. HOME keeps what earlier checks of the room
-    /// wrote there.
+    /// Starts the sandbox of one check in a proof room. HOME keeps the writes of earlier checks of
+    /// the room.
     pub(super) fn proof(
         &self,
         place: &RoomPlace,
@@ -335,7 +336,7 @@ impl RunWalls {
         view.tree.clone_from(&place.work);
         view.tmp = place.folder.join("tmp");
         view.var_tmp = place.folder.join("var-tmp");
-        // It may write everything but what decides.
+        // It may write everything except the files that decide.
         view.protected = options.fixed.iter().map(|path| place.work.join(path)).collect();
         view.writable.clear();
         for folder in [&view.tmp, &view.var_tmp] {
@@ -374,8 +375,8 @@ impl RunWalls {
         Room::start(&self.programs, &walls, &place.seen_at, &log)
     }
 
-    /// Starts the sandbox of one check on the human's own tree. What earlier ones wrote there is
-    /// still seen.
+    /// Starts the sandbox of one check on the human's own tree. It still sees the writes of earlier
+    /// ones.
     pub(super) fn preflight(&self) -> Result<Room, SandboxError> {
         let folder = self.view.scratch.join("preflight");
         let overlay = Overlay::below(&folder, self.view.tree.clone());

@@ -1,4 +1,4 @@
-//! What a human can do about a criterion that a run leaves open, for `status` and `check`.
+//! The options of a human for a criterion that a run leaves open, for `status` and `check`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::context::TaskContext;
 use crate::events::RunView;
 use crate::model::{CheckResult, Criterion, CriterionState, TaskState, all_passed};
 
-/// What is known about the criteria of a task.
+/// The known facts about the criteria of a task.
 pub(super) struct WaysOut<'a> {
     directory: Option<&'a Path>,
     at: &'a TaskContext,

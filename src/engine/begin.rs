@@ -183,8 +183,8 @@ impl Run {
             if let Some(line) = may_lack(check) {
                 let command = &check.command;
                 self.notice(&format!(
-                    "`{command}` may fail for what is missing on this machine, and not for the \
-                     work: {line}"
+                    "`{command}` may fail because something is missing on this machine, not \
+                     because of the work: {line}"
                 ))?;
             }
         }

@@ -47,18 +47,20 @@ pub(super) fn derive_start(
         None => wrong.push("state.json does not say where the task began".into()),
     }
     if state.harness.take().is_some_and(|harness| repo.files(&harness, &[]).is_ok()) {
-        wrong.push("state.json names tests and scripts that no run on this machine knows".into());
+        wrong
+            .push("state.json names tests and scripts that no run on this machine recorded".into());
     }
     let then = format!(
-        ": by the history it began at {}, and tests and scripts count as they were there",
+        ": the history shows that it began at {}, and tests and scripts are compared with that \
+         commit",
         start.short()
     );
     resumed.notices.extend(wrong.into_iter().map(|claim| claim + &then));
     for key in without_work(repo, layout, &start, &state)? {
         state.entry(&key).worked = None;
         resumed.notices.push(format!(
-            "state.json says that an attempt at `{}` left work in a commit, but that is none of \
-             the task's since it began: it does not count",
+            "state.json says that an attempt at `{}` left work in a commit, but the task has no \
+             such commit since it began: it does not count",
             key.text
         ));
     }

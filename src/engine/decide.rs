@@ -137,7 +137,7 @@ pub fn after(
                 .findings
                 .iter()
                 .find(|finding| finding.weight == Weight::Unclear)
-                .map_or("nothing could be concluded", |finding| finding.message.as_str());
+                .map_or("no verdict was possible", |finding| finding.message.as_str());
             let reason = format!("{UNCLEAR} iterations in a row were inconclusive: {why}");
             Consequence::Stop(Outcome::Stuck { reason })
         }

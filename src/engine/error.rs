@@ -36,7 +36,7 @@ pub enum EngineError {
         refused: String,
     },
     /// Checks fail in the proof room for a reason that is the room's.
-    #[error("the proof room lacks something:\n{what}")]
+    #[error("the proof room is missing something:\n{what}")]
     RoomLacks {
         /// The checks, both outputs, and what helps.
         what: String,
@@ -104,7 +104,8 @@ pub enum EngineError {
     /// The journal of a run that died is damaged, so that its work cannot be told from the
     /// human's.
     #[error(
-        "the last run died in iteration {iteration}, and its journal is damaged ({damage}): its leftovers cannot be told from your work"
+        "the last run died in iteration {iteration}, and its journal is damaged ({damage}): its \
+         leftovers cannot be told apart from your work"
     )]
     Damaged {
         /// The iteration.
@@ -206,7 +207,7 @@ impl EngineError {
                 folder.display()
             )),
             Self::Sandbox(_) => {
-                Some("`ralph-copilot doctor` tells which sandbox works on this machine".into())
+                Some("run `ralph-copilot doctor` to see which sandbox works on this machine".into())
             }
             Self::Agent(error) => error.hint(),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,

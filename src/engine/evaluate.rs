@@ -163,8 +163,8 @@ impl Run {
         if let Some(bytes) = now.bytes(&path) {
             atomic::write(&kept, bytes, Durability::Machine, FileMode::Owner)?;
             self.notice(&format!(
-                "the change of {} that is taken back is kept in {}; to make it yours, edit the \
-                 file while no run works",
+                "the change to {} was undone and is kept in {}; to make it yours, edit the file \
+                 while no run is active",
                 path.display(),
                 kept.display()
             ))?;

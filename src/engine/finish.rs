@@ -65,9 +65,9 @@ impl Run {
     fn try_to_tidy_up(&mut self) -> Result<(), EngineError> {
         match self.ready().and_then(|()| self.keep_leftovers()) {
             Ok(()) => Ok(()),
-            Err(error) => {
-                self.notice(&format!("unfinished work stays in the working tree: {error}"))
-            }
+            Err(error) => self.notice(&format!(
+                "cannot save unfinished work, so it stays in the working tree: {error}"
+            )),
         }
     }
 
@@ -76,7 +76,7 @@ impl Run {
         if let Outcome::Tampered { .. } = outcome
             && let Err(error) = self.parts.events.flush()
         {
-            tracing::debug!(%error, "the reporters keep what they have not written");
+            tracing::debug!(%error, "the reporters keep their unwritten output");
         }
         // A run without an iteration leaves no commit behind.
         if self.worked_at_all {
@@ -91,7 +91,7 @@ impl Run {
                 // If the state cannot be committed now, the next run does it when it begins.
                 Outcome::Interrupted { .. } | Outcome::CannotGoOn { .. } => {
                     if let Err(error) = self.commit_state() {
-                        tracing::debug!(%error, "the state stays uncommitted");
+                        tracing::debug!(%error, "cannot commit the state");
                     }
                 }
             }
@@ -188,10 +188,10 @@ impl Run {
             }
             Outcome::Tampered { .. } => {
                 steps.push(format!(
-                    "look at what was done; the working tree is left as it was, so that nothing of \
-                     it is hidden: {look}"
+                    "review what was done; the working tree was left as it was, so that nothing \
+                     is hidden: {look}"
                 ));
-                steps.push(format!("then commit or undo what is there, and run: {again}"));
+                steps.push(format!("then commit or undo the changes, and run: {again}"));
             }
         }
         steps
@@ -211,7 +211,7 @@ impl Run {
             if is_blocked && let Some(denied) = denied {
                 steps.push(format!(
                     "at `{text}` {denied}; if the work needs this, allow it (`allow:` in TASK.md, \
-                     or a rule), or say in the criterion how to do without"
+                     or a rule), or say in the criterion how to do without it"
                 ));
             }
             if is_blocked && all_passed(criterion, &self.baseline.before()) {

@@ -142,7 +142,7 @@ impl Run {
         if self.failed_before.is_none() {
             let read = failed_before(&self.parts.run_folder, &self.parts.layout);
             if let Err(error) = &read {
-                self.notice(&format!("lessons know nothing of earlier runs: {error}"))?;
+                self.notice(&format!("lessons cannot use earlier runs: {error}"))?;
             }
             self.failed_before = Some(read.unwrap_or_default());
         }
@@ -195,8 +195,8 @@ impl Run {
             return Ok(());
         }
         self.notice(&format!(
-            "no lesson was kept: git tracks {LESSONS}; run `git rm --cached {LESSONS}` and commit, \
-             then lessons are kept"
+            "no lesson was kept: git tracks {LESSONS}; run `git rm --cached {LESSONS}` and commit \
+             to keep lessons"
         ))
     }
 }

@@ -272,7 +272,7 @@ fn broken(proved: Proved) -> Vec<Broken> {
             let said = said(&check.output);
             (format!("`{command}` fails at the end ({how}).{said}"), FindingKind::Regression)
         } else if wrote {
-            let reason = format!("`{command}` changes files that decide about checks.");
+            let reason = format!("`{command}` changes files that decide checks.");
             (reason, FindingKind::CheckWrote)
         } else if let Some(old) = old {
             let (how, said) = (old.status.how(), said(&old.output));

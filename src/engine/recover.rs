@@ -97,11 +97,9 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
         FaultClass::Died | FaultClass::Protocol => {
             advice(RecoveryAction::Fail, none, "the agent's process keeps failing")
         }
-        FaultClass::ModelUnavailable if allowed.fallback => advice(
-            RecoveryAction::Fallback,
-            none,
-            "the model is not available; there is another one",
-        ),
+        FaultClass::ModelUnavailable if allowed.fallback => {
+            advice(RecoveryAction::Fallback, none, "the model is not available, but another one is")
+        }
         FaultClass::ModelUnavailable => {
             advice(RecoveryAction::Fail, none, "the model is not available")
         }

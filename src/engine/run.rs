@@ -274,7 +274,7 @@ impl Run {
             Err(error) => {
                 // Record why the run ends, if the journal can still be written.
                 if let Err(unwritten) = self.end_for(&error) {
-                    tracing::debug!(%unwritten, "the journal does not know why the run ended");
+                    tracing::debug!(%unwritten, "the journal does not say why the run ended");
                 }
                 self.close_rooms();
                 Err(error)

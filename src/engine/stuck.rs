@@ -41,7 +41,7 @@ impl Run {
         let attempts = entry.attempts;
         let denied = self.denials.get(key).filter(|it| !it.is_empty()).map(ToString::to_string);
         let signed = match &denied {
-            Some(denied) => format!("{why} Besides, {denied}."),
+            Some(denied) => format!("{why} Also, {denied}."),
             None => why.to_owned(),
         };
         self.sign(key, iteration, attempts, &signed)?;

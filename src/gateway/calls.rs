@@ -1,7 +1,7 @@
 //! The calls that wait for a result.
 //!
-//! Invariant: a call is taken out exactly once, by its first end. What comes for it later
-//! finds nothing.
+//! Invariant: a call is taken out exactly once, by its first end. Later results for it find
+//! nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

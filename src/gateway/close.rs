@@ -11,15 +11,15 @@ pub enum CloseReason {
     Crowded,
     /// It said nothing for too long, pongs included.
     Silent,
-    /// A frame that belongs to none of several calls.
+    /// A frame that cannot be assigned to one of several calls.
     Ambiguous,
     /// The provider said goodbye.
     Goodbye,
     /// The session has ended.
     SessionEnded,
-    /// It does not read what it is sent.
+    /// It does not read its frames.
     Unread,
-    /// It sent something that is no message, or one that is far too large.
+    /// It sent data that is not a message, or a message that is far too large.
     Broken,
     /// The connection broke, or the provider closed it.
     Lost,

@@ -45,7 +45,7 @@ pub struct DirectCall {
     pub timeout: Option<u64>,
 }
 
-/// What came of it.
+/// The result of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DirectAnswer {
@@ -75,20 +75,20 @@ pub enum DirectError {
         source: std::io::Error,
     },
     /// The gateway refused the token.
-    #[error("the gateway refused the token")]
+    #[error("the gateway rejected the token")]
     Unauthorized,
     /// The gateway has no such session.
     #[error("{0}")]
     NoSession(String),
-    /// The gateway does not take the request as it is.
+    /// The gateway does not accept the request.
     #[error("{0}")]
     Unacceptable(String),
-    /// What listens there does not answer like a gateway.
-    #[error("what listens on 127.0.0.1:{port} is no gateway: {why}")]
+    /// The program at the port does not answer like a gateway.
+    #[error("the program on 127.0.0.1:{port} is not a gateway: {why}")]
     NotAGateway {
         /// The port.
         port: u16,
-        /// What it did.
+        /// Its behavior.
         why: String,
     },
     /// The request cannot be made of this token.
@@ -147,12 +147,12 @@ fn chosen(named: Option<String>, mut open: Vec<String>) -> Result<String, (Statu
         }
         Some(named) if open.contains(&named) => Ok(named),
         Some(named) => {
-            let text = format!("the gateway has no session `{named}`; there are: {}\n", there());
+            let text = format!("the gateway has no session `{named}`; its sessions: {}\n", there());
             Err((StatusCode::CONFLICT, text))
         }
         None if open.len() == 1 => Ok(open.remove(0)),
         None => {
-            let text = format!("name a session with --session; there are: {}\n", there());
+            let text = format!("name a session with --session; the sessions: {}\n", there());
             Err((StatusCode::BAD_REQUEST, text))
         }
     }
@@ -171,7 +171,7 @@ fn direct(outcome: CallOutcome) -> DirectAnswer {
 /// Makes a call over the port of a gateway. Dropping the future cancels it.
 ///
 /// # Errors
-/// If there is no gateway, or it does not accept the request.
+/// If no gateway answers, or it does not accept the request.
 pub async fn call_directly(
     port: u16,
     token: &str,
@@ -196,7 +196,7 @@ pub async fn call_directly(
         let status = answer.status();
         Ok::<_, hyper::Error>((status, answer.into_body().collect().await?.to_bytes()))
     };
-    // The exchange waits for what the connection does, and learns of its end.
+    // The exchange waits for the connection, and notices its end.
     let (answer, _connection) = futures::join!(exchange, connection);
     match answer {
         Ok((status, body)) => read_answer(port, status, &body),

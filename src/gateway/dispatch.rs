@@ -75,7 +75,7 @@ impl GatewayTable {
         let frame = wire::tool_call(id, session, tool, args);
         if frame.len() > FRAME_SIZE {
             let size = frame.len();
-            let message = format!("the call has {size} bytes, and {FRAME_SIZE} is the limit");
+            let message = format!("the call has {size} bytes; the limit is {FRAME_SIZE}");
             let code = FailureCode::Protocol(ErrorCode::PayloadTooLarge);
             return Err(CallFailure::new(code, message));
         }

@@ -117,7 +117,7 @@ impl Tools for ProviderTools {
     }
 }
 
-/// A provider's tool as agents see it. What it says of its tools' effects is not believed.
+/// A provider's tool as agents see it. Its claims about its tools' effects are not believed.
 pub fn listed(tool: &SessionTool) -> Tool {
     Tool {
         name: tool.tool.name.clone(),

@@ -1,4 +1,4 @@
-//! What the gateway tells its host.
+//! Reports of the gateway to its host.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub struct PushedEvent {
     pub session: String,
     /// The provider's name.
     pub provider: String,
-    /// What it is for.
+    /// The purpose of the event.
     pub level: PushLevel,
     /// The text, whole.
     pub text: String,

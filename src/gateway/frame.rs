@@ -1,4 +1,4 @@
-//! Bytes of a WebSocket message → a JSON object with a type, or what it is instead.
+//! Parses the bytes of a WebSocket message into a JSON object with a type, or an error.
 //!
 //! Invariant: any bytes give a frame, and a frame over every limit is not parsed. Which limit
 //! counts depends on the connection's state, so the size is judged later, by [`Frame::admit`],
@@ -67,17 +67,17 @@ impl ProviderFrame {
         let limit = if bound && self.is_result() { RESULT_SIZE } else { FRAME_SIZE };
         let kind = self.reply_to();
         if self.size > limit {
-            // What was not parsed may be a result, whose limit is the larger one.
+            // A frame that was not parsed may be a result, whose limit is larger.
             let limit = if bound && self.content.is_none() && self.size > RESULT_SIZE {
                 RESULT_SIZE
             } else {
                 limit
             };
-            let message = format!("the frame has {} bytes, and {limit} is the limit", self.size);
+            let message = format!("the frame has {} bytes; the limit is {limit}", self.size);
             let problem = Problem::new(ErrorCode::PayloadTooLarge, message);
             return Err(Refusal { problem, kind });
         }
-        let message = "a frame is a JSON object with a `type` that is a text";
+        let message = "a frame is a JSON object whose `type` is a string";
         let problem = Problem::new(ErrorCode::InvalidJson, message);
         self.content.ok_or(Refusal { problem, kind })
     }

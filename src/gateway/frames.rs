@@ -92,7 +92,7 @@ impl GatewayTable {
     ) -> Result<(), Problem> {
         let given = map.get("token").and_then(Value::as_str);
         if !given.is_some_and(|given| self.token.is(given)) {
-            let message = "the token is not that of this gateway; check TAP_PROVIDER_TOKEN";
+            let message = "this is not the gateway's token; check TAP_PROVIDER_TOKEN";
             return Err(Problem::new(ErrorCode::AuthFailed, message));
         }
         self.authenticated(from, ConnectionState::AwaitHello);

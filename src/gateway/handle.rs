@@ -72,14 +72,14 @@ impl Gateway {
         self.ask(Input::Sessions).await.unwrap_or_default()
     }
 
-    /// The tools of a session on the list; none if there is no such session.
+    /// The tools of a session on the list; none if the session does not exist.
     pub async fn tools(&self, session: &str) -> Option<Vec<SessionTool>> {
         let session = session.to_owned();
         self.ask(|reply| Input::Tools(session, reply)).await.flatten()
     }
 
-    /// Tells the session's providers that no worker has a turn. `false` if there is no such
-    /// session.
+    /// Tells the session's providers that no worker has a turn. `false` if the session does not
+    /// exist.
     pub async fn idle(&self, session: &str) -> bool {
         let session = session.to_owned();
         self.ask(|reply| Input::Idle(session, reply)).await.unwrap_or(false)
@@ -90,8 +90,9 @@ impl Gateway {
         self.tell(Input::Iteration(session.to_owned()));
     }
 
-    /// Takes a session off the list and asks its providers to go. What it returns is told when
-    /// they are gone, at the deadline at the latest; none if there is no such session.
+    /// Takes a session off the list and asks its providers to leave. The returned receiver is
+    /// notified when they are gone, at the deadline at the latest; none if the session does not
+    /// exist.
     pub async fn end(&self, session: &str, deadline: Duration) -> Option<oneshot::Receiver<()>> {
         let session = session.to_owned();
         self.ask(|reply| Input::End(session, deadline, reply)).await.flatten()
@@ -105,7 +106,7 @@ impl Gateway {
         GatewayCall { gateway: self.clone(), key, outcome }
     }
 
-    /// Cancels a call. One that is over stays as it is.
+    /// Cancels a call. A finished call is not changed.
     pub fn cancel(&self, key: CallKey) {
         self.tell(Input::Cancel(key));
     }
@@ -138,7 +139,7 @@ impl Gateway {
         Arc::clone(&self.0.budget).acquire_many_owned(permits).await.ok()
     }
 
-    /// Hands something over. After the end nobody takes it.
+    /// Sends a request. After the gateway has stopped, it is not received.
     pub(super) fn tell(&self, input: Input) {
         drop(self.0.inputs.send(input));
     }
@@ -151,7 +152,7 @@ impl Gateway {
 }
 
 impl GatewayCall {
-    /// What [`Gateway::cancel`] takes.
+    /// The argument of [`Gateway::cancel`].
     pub fn key(&self) -> CallKey {
         self.key
     }

@@ -30,7 +30,7 @@ pub(super) struct CallId {
 }
 
 impl CallId {
-    /// Reads what [`CallId`] displays, and nothing else.
+    /// Parses the text form of a [`CallId`], and nothing else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (connection, number) = text.strip_prefix("call-")?.split_once('-')?;
         let connection = ConnectionId(connection.parse().ok()?);

@@ -12,7 +12,7 @@ pub const DEFAULT_PORT: u16 = 9400;
 /// How often a free port is tried that must be free on two addresses.
 const TRIES: u32 = 16;
 
-/// Listeners on 127.0.0.1 and, where there is IPv6, on ::1: `localhost` may mean either.
+/// Listeners on 127.0.0.1 and, with IPv6, on ::1: `localhost` may mean either.
 #[derive(Debug)]
 pub struct Listeners {
     pub(super) all: Vec<TcpListener>,

@@ -1,6 +1,6 @@
 //! The fields of a provider's frames → typed messages.
 //!
-//! What a message means for sessions and calls does NOT live here, nor whether it fits the
+//! Not in this file: the effect of a message on sessions and calls, and whether it fits the
 //! connection's state.
 
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ pub(super) struct Hello {
     pub(super) tools: Vec<ProviderTool>,
 }
 
-/// Reads `hello` in the order that decides which error is told: version, name, session, tools.
+/// Parses `hello`. The order decides which error is reported: version, name, session, tools.
 pub(super) fn read_hello(
     map: &Map<String, Value>,
     session_of: impl FnOnce(&str) -> Option<SessionKey>,
@@ -91,7 +91,7 @@ fn check_session(map: &Map<String, Value>, session: &str) -> Result<(), Problem>
     }
 }
 
-/// What a push is for.
+/// The purpose of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushLevel {
     /// The stream only.
@@ -103,7 +103,7 @@ pub enum PushLevel {
 }
 
 impl PushLevel {
-    /// The level as it is sent.
+    /// The level's name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -138,7 +138,7 @@ pub(super) fn read_push(
     };
     let text = match map.remove("event") {
         Some(Value::String(text)) if !text.is_empty() => text,
-        Some(_) | None => return Err(Problem::invalid("`event` must be a text that is not empty")),
+        Some(_) | None => return Err(Problem::invalid("`event` must be a non-empty string")),
     };
     let stream = match map.remove("stream") {
         None => None,
@@ -160,7 +160,7 @@ pub(super) struct ToolResult {
     pub(super) content: Result<Result<Value, CallFailure>, Problem>,
 }
 
-/// Reads `tool.result`. A key counts as present whatever its value.
+/// Parses `tool.result`. A key counts as present, whatever its value.
 pub(super) fn read_result(mut map: Map<String, Value>) -> ToolResult {
     let id = match map.remove("id") {
         Some(Value::String(id)) => Some(id),
@@ -172,9 +172,9 @@ pub(super) fn read_result(mut map: Map<String, Value>) -> ToolResult {
             let code = FailureCode::of_provider(map.get("errorCode").and_then(Value::as_str));
             Ok(Err(CallFailure { code, message }))
         }
-        (None, Some(_)) => Err(Problem::invalid("`error` must be a text")),
-        (Some(_), Some(_)) => Err(Problem::invalid("both `data` and `error` are there")),
-        (None, None) => Err(Problem::invalid("neither `data` nor `error` is there")),
+        (None, Some(_)) => Err(Problem::invalid("`error` must be a string")),
+        (Some(_), Some(_)) => Err(Problem::invalid("both `data` and `error` are present")),
+        (None, None) => Err(Problem::invalid("neither `data` nor `error` is present")),
     };
     let missing = || Problem::invalid("`id` must be the id of a call");
     let content = if id.is_none() { Err(content.err().unwrap_or_else(missing)) } else { content };

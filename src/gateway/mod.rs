@@ -4,7 +4,7 @@
 //! Invariant: every decision is made by [`GatewayTable`], which is pure. One task owns it; sockets
 //! and hosts talk to that task in messages.
 //!
-//! What does NOT live here: what a run does with tools and events.
+//! Not in this room: what a run does with tools and events.
 
 mod calls;
 mod close;

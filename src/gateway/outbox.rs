@@ -1,4 +1,4 @@
-//! What a connection has to send, in order and bounded.
+//! A connection's outgoing frames, in order and bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +52,7 @@ impl Outbox {
             return false;
         }
         self.unread.fetch_add(size, Ordering::Relaxed);
-        // Nobody reads what goes to a connection that has ended.
+        // Frames to an ended connection are dropped.
         drop(self.queue.send(Outbound::Text(text)));
         true
     }
@@ -61,13 +61,13 @@ impl Outbox {
         drop(self.queue.send(Outbound::Ping));
     }
 
-    /// Closes the connection after what is queued.
+    /// Closes the connection after sending the queued frames.
     pub(super) fn close(&self, reason: CloseReason) {
         drop(self.queue.send(Outbound::Close(reason)));
         self.closing.cancel();
     }
 
-    /// What lets the rest of the connection be read.
+    /// The signal to read the rest of the connection.
     pub(super) fn read_limit(&self) -> &ReadLimit {
         &self.limit
     }

@@ -1,7 +1,7 @@
 //! The task that owns the table: everything comes to it as an [`Input`], in order.
 //!
-//! Invariant: what is large holds a permit of a common budget until it was handled, so a host
-//! or a provider that is slow slows down the others and no queue grows.
+//! Invariant: large data holds a permit of a shared budget until it was handled. So a slow host or
+//! provider slows down the others, and no queue grows.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::session::{SessionInfo, SessionTool};
 use super::table::{Effect, GatewayTable};
 use super::token::GatewayToken;
 
-/// What can happen to a gateway.
+/// The inputs of a gateway.
 #[derive(Debug)]
 pub(super) enum Input {
     Arrived(ConnectionId, Outbox),
@@ -156,7 +156,7 @@ impl Owner {
         Some(SessionHandle { tools: of_tools, announced: of_announced })
     }
 
-    /// Does what the table says, until it has nothing more to say.
+    /// Executes the table's effects until there are no more.
     async fn act(&mut self) {
         loop {
             let effects = self.table.take_effects();

@@ -1,4 +1,5 @@
-//! Texts of providers without what a terminal would obey, or what hides from a reader.
+//! Texts of providers without control sequences for a terminal, or characters that hide text from a
+//! reader.
 
 /// The text without control characters other than line breaks and tabs, and without characters that
 /// turn the order of letters around.

@@ -1,4 +1,4 @@
-//! What can be wrong with a frame, and how a call can fail.
+//! The errors of a frame, and the failures of a call.
 
 /// The code of an `error` frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code as it is sent.
+    /// The code on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::AuthFailed => "AUTH_FAILED",
@@ -54,7 +54,7 @@ impl Problem {
         Self { code, message: message.into() }
     }
 
-    /// Invalid fields, which have no code of their own.
+    /// Invalid fields without their own code.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::UnknownType, message)
     }
@@ -63,7 +63,7 @@ impl Problem {
 /// Why a call has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCode {
-    /// There is no such tool or session, or the provider says that there is no such thing.
+    /// The tool or session does not exist, or the provider says so.
     NotFound,
     /// The call's time is over.
     Timeout,

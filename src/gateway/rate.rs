@@ -7,7 +7,7 @@ use super::limits::{BURST, RATE};
 /// Between two notices about dropped frames.
 const NOTICE_EVERY: Duration = Duration::from_secs(1);
 
-/// What to do with a frame.
+/// The decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// Handle it.

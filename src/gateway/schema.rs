@@ -1,7 +1,7 @@
-//! The schema of a provider's tool without what a terminal would obey.
+//! The schema of a provider's tool without control sequences for a terminal.
 //!
-//! Invariant: only texts for a reader change. A name or a value is what a call must say, so one
-//! with control characters is refused.
+//! Invariant: only texts for a reader change. Names and values are part of a call, so one with
+//! control characters is refused.
 
 use serde_json::{Map, Value};
 

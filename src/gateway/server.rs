@@ -34,7 +34,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub(super) struct Caller(Arc<Presence>);
 
-/// A connection that is there. The gateway learns from the drop that it has gone.
+/// A live connection. When it is dropped, the gateway learns that it has ended.
 struct Presence {
     id: ConnectionId,
     gateway: Gateway,
@@ -100,7 +100,7 @@ async fn connection(gateway: Gateway, stream: TcpStream, router: Router) {
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::select! {
-        // After an upgrade the socket goes on in a task of its own.
+        // After an upgrade, a separate task serves the socket.
         _ended = http => {}
         () = closing.cancelled() => {}
         () = stopped.cancelled() => {}

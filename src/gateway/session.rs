@@ -1,4 +1,4 @@
-//! A session: what providers are told about it, and the tools that they brought.
+//! A session: the data that providers get about it, and their registered tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::tool::ProviderTool;
 pub struct SessionInfo {
     /// Its id, unique among those that are open.
     pub id: String,
-    /// What people call it.
+    /// The name for people.
     pub label: String,
     /// Its working directory.
     pub cwd: String,

@@ -49,15 +49,15 @@ impl GatewayTable {
         self.sessions.get(&key).into_iter().flat_map(|session| session.tools().cloned()).collect()
     }
 
-    /// Tells the session's providers that no worker has a turn. `false` if there is no such
-    /// session.
+    /// Tells the session's providers that no worker has a turn. `false` if the session does not
+    /// exist.
     pub fn idle(&mut self, id: &str) -> bool {
         let Some(key) = self.session_of(id) else { return false };
         self.tell_lifecycle(key, Lifecycle::Idle);
         true
     }
 
-    /// Starts an iteration: events can be injected again. `false` if there is no such session.
+    /// Starts an iteration: events can be injected again. `false` if the session does not exist.
     pub fn start_iteration(&mut self, id: &str) -> bool {
         let key = self.session_of(id);
         let session = key.and_then(|key| self.sessions.get_mut(&key));
@@ -65,8 +65,8 @@ impl GatewayTable {
     }
 
     /// Takes a session off the list. Its providers get the deadline to clean up; calls in flight
-    /// may still finish. [`Effect::SessionOver`] tells when they are gone. None if there is no
-    /// such session.
+    /// may still finish. [`Effect::SessionOver`] reports when they are gone. None if the session
+    /// does not exist.
     pub fn end(&mut self, id: &str, deadline: Duration, now: Duration) -> Option<SessionKey> {
         let key = self.session_of(id)?;
         let ends = now + deadline;
@@ -110,7 +110,7 @@ impl GatewayTable {
         }
     }
 
-    /// Removes what a provider brought to its session.
+    /// Removes a provider's tools from its session.
     pub(super) fn unbind(
         &mut self,
         id: ConnectionId,

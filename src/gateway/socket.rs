@@ -57,7 +57,7 @@ async fn read(
                 gateway.budget(0).await.map(|permit| Input::Heard(id, permit))
             }
             Ok(Message::Close(_)) => continue,
-            // Too large, broken UTF-8 or not a WebSocket's: there is no next message.
+            // Too large, broken UTF-8, or not a WebSocket frame: no message can follow.
             Err(_) => {
                 gateway.tell(Input::Gone(id));
                 outbox.close(CloseReason::Broken);

@@ -1,4 +1,4 @@
-//! The state of one connection, and what a provider may send in it.
+//! The state of one connection, and the frames that a provider may send in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) enum ConnectionState {
     AwaitHello,
     /// It is a provider of a session.
     Bound(Binding),
-    /// It is no WebSocket, and brought a token of its own kind.
+    /// It is not a WebSocket, and authenticated with its own kind of token.
     Http,
 }
 

@@ -1,7 +1,7 @@
 //! The stream of a connection that is read only a little before it has shown its token.
 //!
-//! Invariant: what a stranger can make the gateway hold is [`STRANGER_SIZE`], whatever it sends.
-//! It is not cut off at once: a provider may send more right behind its token.
+//! Invariant: a stranger can make the gateway buffer at most [`STRANGER_SIZE`], whatever it sends.
+//! It is not cut off at once, because a provider may send more frames right after its token.
 
 use std::io;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The whole gateway as data: sessions, connections, tools and calls.
 //!
-//! Pure: what happens is passed in with its time, and what is to be done comes out as a list of
-//! [`Effect`]s, in order. Nothing here waits, reads a clock or knows a socket.
+//! Pure: inputs are passed in with their time, and the output is a list of [`Effect`]s, in order.
+//! Nothing here waits, reads a clock, or uses a socket.
 //!
 //! Invariants: a call is settled exactly once. A tool belongs to one bound connection, and goes
 //! with it. Nothing grows with the number of frames.
@@ -27,13 +27,13 @@ pub enum Effect {
     Send(ConnectionId, String),
     /// Send a ping.
     Ping(ConnectionId),
-    /// Close the connection after what was sent. The table has forgotten it.
+    /// Close the connection after sending the queued frames. The table has forgotten it.
     Close(ConnectionId, CloseReason),
     /// Read everything that the connection sends: it has authenticated.
     Admit(ConnectionId),
     /// Hand the outcome to the one who called.
     Settle(CallKey, CallOutcome),
-    /// Report what happened.
+    /// Report an event.
     Report(GatewayEvent),
     /// The tools of a session on the list are others from here on.
     Listed(SessionKey),
@@ -70,7 +70,7 @@ impl GatewayTable {
         }
     }
 
-    /// What is to be done now.
+    /// The next effects.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
@@ -93,7 +93,7 @@ impl GatewayTable {
         self.strangers.insert(id);
     }
 
-    /// The connection is no WebSocket and has shown another token than a provider's.
+    /// The connection is not a WebSocket, and has shown a token other than a provider's.
     pub fn vouch(&mut self, id: ConnectionId) {
         self.authenticated(id, ConnectionState::Http);
     }
@@ -105,7 +105,7 @@ impl GatewayTable {
         }
     }
 
-    /// The connection does not read what it is sent.
+    /// The connection does not read its frames.
     pub fn overflow(&mut self, id: ConnectionId, now: Duration) {
         self.close(id, CloseReason::Unread, now);
     }
@@ -115,7 +115,7 @@ impl GatewayTable {
         self.forget(id, CloseReason::Lost, now);
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     pub fn tick(&mut self, now: Duration) {
         while let Some(timer) = self.timers.take_due(now) {
             match timer {

@@ -1,11 +1,11 @@
-//! What is to happen when. Times are counted from the gateway's start.
+//! Timers. Times are counted from the gateway's start.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::ids::{CallId, ConnectionId, SessionKey};
 
-/// What a time is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// The connection must have authenticated.

@@ -10,7 +10,7 @@ use crate::sys::random_hex;
 pub struct GatewayToken(String);
 
 impl GatewayToken {
-    /// A new one, that nobody can guess.
+    /// A new one, which cannot be guessed.
     ///
     /// # Errors
     /// If the system has no random numbers.

@@ -128,7 +128,7 @@ impl Drop for TokenFiles {
     }
 }
 
-/// The token and port that a gateway left in a folder; none where there is no such file.
+/// The token and port that a gateway left in a folder; none without such a file.
 pub fn read_token_files(folder: &Path) -> (Option<String>, Option<u16>) {
     let read = |name| {
         let text = fs::read_to_string(folder.join(name)).ok()?;
@@ -149,8 +149,8 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     File::options().read(true).custom_flags(flags).open(path)
 }
 
-/// Makes the folder if needed, for its owner alone. A link on the way could lead to where others
-/// read: an agent may write in a Copilot home.
+/// Creates the folder if needed, for its owner alone. A link on the way could lead to a folder that
+/// others can read: an agent may write in a Copilot home.
 fn make_private(folder: &Path) -> Result<(), GatewayError> {
     let failed = |operation: &'static str| {
         let path = folder.to_owned();

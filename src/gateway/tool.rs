@@ -20,7 +20,7 @@ const PROVIDER_NAME: usize = 64;
 pub struct ProviderTool {
     /// Its name, unique in a session.
     pub name: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub description: String,
     /// The JSON Schema of its arguments: always of an object.
     pub parameters: Map<String, Value>,
@@ -32,7 +32,7 @@ pub struct ProviderTool {
 pub(super) fn read_tools(list: &Value) -> Result<Vec<ProviderTool>, Problem> {
     let list = list.as_array().ok_or_else(|| Problem::invalid("`tools` is not a list"))?;
     if list.len() > TOOLS {
-        let message = format!("{} tools, and {TOOLS} is the limit", list.len());
+        let message = format!("{} tools; the limit is {TOOLS}", list.len());
         return Err(Problem::new(ErrorCode::PayloadTooLarge, message));
     }
     list.iter().enumerate().map(|(at, tool)| read_tool(at, tool)).collect()
@@ -56,7 +56,7 @@ fn read_tool(at: usize, tool: &Value) -> Result<ProviderTool, Problem> {
     let timeout = match tool.get("timeout") {
         None => CALL_TIME,
         Some(given) => milliseconds(given)
-            .ok_or_else(|| invalid(at, "has a `timeout` that is no positive number"))?,
+            .ok_or_else(|| invalid(at, "has a `timeout` that is not a positive number"))?,
     };
     Ok(ProviderTool {
         name: name.into(),

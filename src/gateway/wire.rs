@@ -13,7 +13,7 @@ pub(super) enum CancelReason {
     Interrupt,
 }
 
-/// A state of a session that providers are told.
+/// A state of a session that is sent to providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lifecycle {
     Started,

@@ -151,9 +151,7 @@ impl<'a> CallContext<'a> {
         const NARROW: &str =
             "narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`";
         if read == ReadKind::Tree && self.files.kind(&root.join(".git")) != FileKind::Missing {
-            return Err(
-                Denial::new("path.git", "it reads what belongs to git itself").instead(NARROW)
-            );
+            return Err(Denial::new("path.git", "it reads git's own data").instead(NARROW));
         }
         let tree = self.entries(root);
         if self.policy.rules.hides() {

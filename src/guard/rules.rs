@@ -28,13 +28,13 @@ pub const FLOOR: &[(&str, &str)] = &[
     ("secret.", "files and variables that hold secrets"),
     ("env.", "the environment as a whole, and variables that load code"),
     ("git.destructive", "git that throws work or history away"),
-    ("git.push-force", "a push that overwrites or removes what others have"),
+    ("git.push-force", "a push that overwrites or removes the work of others"),
     ("git.setting", "settings of git that run programs"),
     ("git.internals", "git's own data, behind its back"),
     ("privilege", "raising privilege, changing owners"),
     ("system", "the machine and other processes"),
-    ("shell.", "lines that are not understood"),
-    ("tool.malformed", "calls that are not understood"),
+    ("shell.", "lines that the guard cannot parse"),
+    ("tool.malformed", "calls that the guard cannot parse"),
     ("tool.keystrokes", "typing into a running program"),
 ];
 
@@ -229,7 +229,7 @@ fn ruling(
         return Err(bad(id, place, "an id is made of letters, digits, `-`, `_` and `.`"));
     }
     if reason.trim().is_empty() {
-        return Err(bad(id, place, "it needs a reason, for the agent that is told no"));
+        return Err(bad(id, place, "it needs a reason, which a denied agent reads"));
     }
     Ok(Ruling { id: format!("policy.{id}"), decision, reason: reason.trim().to_owned() })
 }

@@ -188,7 +188,7 @@ pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<()
     let refuse = |why: &str| {
         Err(Denial::new(
             "state.task",
-            format!("of TASK.md only the box of the criterion in focus may be ticked: {why}"),
+            format!("in TASK.md, only the box of the criterion in focus may be ticked: {why}"),
         )
         .instead("change `[ ]` to `[x]` on that one line and nothing else"))
     };

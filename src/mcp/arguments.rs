@@ -16,7 +16,7 @@ const DEPTH: &str = "_depth";
 pub struct Arguments<'a>(&'a Map<String, Value>);
 
 impl<'a> Arguments<'a> {
-    /// Reads from what the client sent.
+    /// Parses the client's arguments.
     pub fn of(arguments: &'a Map<String, Value>) -> Self {
         Self(arguments)
     }
@@ -52,7 +52,7 @@ impl<'a> Arguments<'a> {
     /// A text that may be missing.
     ///
     /// # Errors
-    /// If it is no text.
+    /// If it is not a string.
     pub fn optional_text(self, name: &str) -> Result<Option<&'a str>, ToolAnswer> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -64,7 +64,7 @@ impl<'a> Arguments<'a> {
     /// A text on one line that may be missing: a name, or another word without control characters.
     ///
     /// # Errors
-    /// If it is no text, blank, too long, or has control characters.
+    /// If it is not a string, is blank or too long, or has control characters.
     pub fn optional_line(self, name: &str) -> Result<Option<&'a str>, ToolAnswer> {
         if self.optional_text(name)?.is_none() {
             return Ok(None);

@@ -2,7 +2,7 @@
 
 use crate::model::{CallStatus, ExecutedCall, SessionId, Turn, TurnEnd};
 
-/// What the agent said, its tool calls, and the numbers.
+/// The agent's answer, its tool calls, and the statistics.
 pub fn code_summary(session: &SessionId, turn: &Turn) -> String {
     let calls: Vec<String> =
         turn.calls.iter().map(|call| format!("- {}\n", call_line(call))).collect();
@@ -69,7 +69,7 @@ pub fn call_line(call: &ExecutedCall) -> String {
         CallStatus::Denied => "denied",
     };
     let exit = call.exit.map(|code| format!(", exit {code}")).unwrap_or_default();
-    // One line, whatever the agent wrote.
+    // One line, even if the agent wrote several.
     let title = call.title.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{}: {title} ({status}{exit})", call.kind)
 }

@@ -157,8 +157,8 @@ async fn handle(service: Service, clients: &Clients, request: Request) -> Respon
     answer.map(Body::new)
 }
 
-/// Refuses requests that a web page could have caused: those with an Origin, and those whose
-/// Host is no loopback name.
+/// Refuses requests that a web page could have caused: those with an Origin, and those whose Host
+/// is not a loopback name.
 pub async fn local_only(request: Request, next: Next) -> Response {
     let headers = request.headers();
     if headers.contains_key(ORIGIN) {

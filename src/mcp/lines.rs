@@ -1,4 +1,4 @@
-//! JSON-RPC on lines: what a line of a client is, and the answer to one that is no message.
+//! JSON-RPC on lines: parsing a client's line, and the answer to a line that is not a message.
 //!
 //! Invariant: a line that asks for an answer gets one, with its id where it can be read; no line
 //! ends the server.
@@ -39,7 +39,7 @@ impl Line {
             }
         };
         let Value::Object(message) = &value else {
-            let why = "Invalid request: a line is one JSON object; there are no batches";
+            let why = "Invalid request: a line is one JSON object; batches are not supported";
             return refused(ErrorCode::INVALID_REQUEST, why, None);
         };
         if let Some(wrong) = wrong(message) {
@@ -81,7 +81,7 @@ fn id(message: &Map<String, Value>) -> Option<&Value> {
     message.get("id").filter(|id| id.is_string() || id.is_i64())
 }
 
-/// What is wrong with the outside of a message.
+/// The errors of a message's envelope.
 fn wrong(message: &Map<String, Value>) -> Option<&'static str> {
     let has = |key: &str| message.contains_key(key);
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

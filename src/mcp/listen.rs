@@ -191,7 +191,7 @@ mod tests {
         }
         let mut last = connect(&port).await;
         assert!(is_answered(&mut last).await);
-        // The oldest ended, and one with a token stays.
+        // The oldest one ended; connections with a token are kept.
         let ended = strangers[0].read(&mut [0]).await;
         assert!(matches!(ended, Ok(0) | Err(_)));
         let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! The names of all tools of our servers, offered or not: nobody else's tool may have one.
+//! The names of all tools of our servers, offered or not: no other tool may have one.
 
 /// Every name, those of the bridge and of OpenClaw included.
 pub const TOOL_NAMES: [&str; 18] = [

@@ -25,8 +25,8 @@ const BUFFERED_STEPS: usize = 16;
 /// Longest name of a tool in an error, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// How long an answer stays behind the last step before it: a client that reads both at once, as
-/// the official one does, forgets the step.
+/// The delay of an answer after the last step before it: a client that reads both at once, as the
+/// official one does, forgets the step.
 const APART: Duration = Duration::from_millis(20);
 
 /// One client's server.
@@ -130,7 +130,7 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let Some(mut changed) = self.tools.changed() else { return };
-        // What changed before is in the first list.
+        // Earlier changes are in the first list.
         changed.mark_unchanged();
         let dropped = self.dropped.token().clone();
         tokio::spawn(async move {

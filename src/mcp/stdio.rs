@@ -65,7 +65,7 @@ pub async fn serve_stdio(tools: Arc<dyn Tools>, stop: CancellationToken) -> Resu
 struct Lines<R, W> {
     read: ClientLines<R>,
     write: Arc<Mutex<Writer<W>>>,
-    /// The answer to a line that is no message, on its way.
+    /// The answer to a line that is not a message, on its way.
     answering: Option<BoxFuture<'static, io::Result<()>>>,
     /// Cancelled at the end of input.
     ended: CancellationToken,
@@ -93,7 +93,7 @@ impl<R: AsyncBufRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lin
         async move { write.lock().await.send(line?).await }
     }
 
-    /// The next message; lines that are none are answered.
+    /// The next message; other lines are answered with an error.
     async fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if let Some(answering) = &mut self.answering {
@@ -112,7 +112,7 @@ impl<R: AsyncBufRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lin
         }
     }
 
-    /// Input has ended: waits until what was asked is answered.
+    /// Input has ended: waits until all requests are answered.
     async fn finish(&mut self) {
         let until = *self.patience.get_or_insert_with(|| Instant::now() + GRACE);
         let mut open = self.open.subscribe();

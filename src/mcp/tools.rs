@@ -13,7 +13,7 @@ const LONGEST: usize = 10_000;
 pub struct Tool {
     /// Its name, unique in its server.
     pub name: String,
-    /// What a model reads to decide whether to call it.
+    /// The description from which a model decides whether to call it.
     pub description: String,
     /// The JSON schema of its arguments; its type is `object`.
     pub input_schema: Map<String, Value>,
@@ -24,7 +24,7 @@ pub struct Tool {
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolAnswer {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
     /// Did the call fail?
     pub is_error: bool,
@@ -93,7 +93,7 @@ pub trait Tools: Send + Sync + 'static {
     /// The tools there are now.
     fn list(&self) -> Vec<Tool>;
 
-    /// Calls a tool; none if there is no tool of that name, which is a JSON-RPC error.
+    /// Calls a tool; none if no tool has that name, which is a JSON-RPC error.
     async fn call(&self, call: Call) -> Option<ToolAnswer>;
 
     /// Changes with the list; none if the list never changes.

@@ -160,8 +160,8 @@ impl ActivityLog {
             return;
         }
         let (approved, note) = match decided {
-            Decided::NotNeeded => (true, "looking needs no approval"),
-            Decided::NotAsked => (false, "it failed before it was asked for"),
+            Decided::NotNeeded => (true, "reads need no approval"),
+            Decided::NotAsked => (false, "it failed before approval was requested"),
             Decided::Yes | Decided::Missing => (false, "the guard did not approve it"),
         };
         self.entries.push(Entry {

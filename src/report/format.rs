@@ -80,7 +80,7 @@ pub(super) fn criterion(key: &CriterionKey) -> String {
     let text = shown(&key.text, CRITERION);
     match key.occurrence {
         0 => format!("\"{text}\""),
-        more => format!("\"{text}\" (number {} of that text)", more + 1),
+        more => format!("\"{text}\" (number {} with this text)", more + 1),
     }
 }
 

@@ -54,17 +54,17 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
 pub(super) fn for_logs(kind: &EventKind) -> Option<String> {
     match kind {
         EventKind::ToolsChanged { tools } if tools.is_empty() => {
-            Some("providers have no tools".to_owned())
+            Some("no provider tools".to_owned())
         }
         EventKind::ToolsChanged { tools } => {
-            Some(format!("tools of providers: {}", sentence(&tools.join(", "))))
+            Some(format!("provider tools: {}", sentence(&tools.join(", "))))
         }
         EventKind::ProviderCalled { tool, error: Some(error), .. } => {
             Some(format!("  {} failed: {}", sentence(tool), sentence(error)))
         }
         EventKind::EventsInjected { providers, .. } => {
             let number = u64::try_from(providers.len()).unwrap_or(u64::MAX);
-            Some(format!("  gave the agent {} of providers", count(number, "event")))
+            Some(format!("  passed {} from providers to the agent", count(number, "event")))
         }
         other => for_people(other),
     }

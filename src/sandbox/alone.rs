@@ -1,4 +1,4 @@
-//! One command in a sandbox of its own, whose end is awaited here.
+//! One command in its own sandbox, which is awaited here.
 //!
 //! Invariant: when the command has ended, nothing of it is alive.
 
@@ -25,7 +25,7 @@ pub enum CommandEnd {
 }
 
 impl Room {
-    /// Runs `command` with `sh` in `cwd`, and waits for its end. `output` takes what it writes.
+    /// Runs `command` with `sh` in `cwd`, and waits for its end. `output` gets its output.
     ///
     /// # Errors
     /// If there is no sandbox, or it ended before the command did.

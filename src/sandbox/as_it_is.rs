@@ -1,7 +1,7 @@
-//! The human's machine as it is, but for one folder whose changes are thrown away.
+//! The human's machine, unchanged except for one folder whose changes are discarded.
 //!
-//! Invariant: this encloses what the human's own shell would run before any agent works. It keeps
-//! nothing from it but its writes in that folder, and that its processes outlive it.
+//! Invariant: this sandbox runs the human's own commands, before any agent works. It only discards
+//! their writes in that folder, and ends their processes.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::path::Path;
 use super::network::Network;
 use super::profile::{Bind, Overlay, Profile};
 
-/// Folders that a sandbox has of its own.
+/// Folders that a sandbox has for itself.
 const OWN: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// The profile of a command that sees `folder` as it is, and changes it only for itself and those
-/// that come after it.
+/// The profile of a command that sees the current state of `folder`, and whose changes are visible
+/// only to itself and to later commands.
 pub fn as_it_is(folder: &Path, overlay: Overlay) -> Profile {
     let top = fs::read_dir("/").into_iter().flatten().filter_map(Result::ok);
     let folders = top.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

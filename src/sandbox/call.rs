@@ -22,7 +22,7 @@ use super::wire::{Frame, receive, send};
 /// error.
 pub(super) const CALL: &str = "call";
 
-/// What may be sent to a shell command to end it, or to make it do something.
+/// Signals that may be sent to a shell command.
 const PASSED_ON: [SignalKind; 7] = [
     SignalKind::hangup(),
     SignalKind::interrupt(),

@@ -1,8 +1,8 @@
-//! The place where a call's client asks for its command: one socket for a run, and the sandbox
-//! that is there at the time.
+//! The place where a call's client asks for its command: one socket for a run, and the session's
+//! current sandbox.
 //!
-//! Invariant: a command runs once, in the sandbox, and only while its session lasts. Nothing
-//! runs where there is no sandbox.
+//! Invariant: a command runs once, in the sandbox, and only while its session lasts. Without a
+//! sandbox, nothing runs.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ struct State {
     rooms: Option<Arc<Rooms>>,
     /// By id: the command, until its client asks for it.
     waiting: HashMap<String, Waiting>,
-    /// By what stands in its place: every command of this session.
+    /// By the id in its replacement: every command of this session.
     commands: HashMap<String, String>,
     next: u64,
 }

@@ -1,6 +1,6 @@
-//! The processes below a sandbox's first program: shells whose end a call waits for, and orphans
-//! of commands that have ended. An orphan that nobody waits for stays a zombie, which `kill -0`
-//! takes for a living process.
+//! The processes below a sandbox's first program: shells that a call waits for, and orphans of
+//! commands that have ended. An orphan that is not waited for stays a zombie, which `kill -0` takes
+//! for a living process.
 //!
 //! Invariant: only one thread takes the ends of processes, and never while one is started.
 

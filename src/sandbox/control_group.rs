@@ -16,7 +16,7 @@ const MOUNT: &str = "/sys/fs/cgroup";
 const DELEGATED: &str = "user.delegate";
 /// The group that takes the unit's own processes.
 const OWN: &str = "ralph-copilot";
-/// What a group must be able to limit.
+/// Controllers that a group must have.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 /// The part of the machine's memory that sandboxes may use, in percent.
 const SHARE: u64 = 80;
@@ -53,7 +53,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // What still runs there keeps it; then it goes with the unit.
+        // Processes that still run there keep it; then it is removed with the unit.
         drop(fs::remove_dir(&self.folder));
     }
 }
@@ -77,7 +77,7 @@ impl Delegated {
     fn find(mount: &Path, own: &str) -> Option<Self> {
         let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
         let path = Path::new(path);
-        // A group outside of the namespace begins with `..`.
+        // A group outside the namespace begins with `..`.
         if path.components().any(|part| !matches!(part, Component::Normal(_))) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! The process that becomes bubblewrap: it mounts HOME's overlay in a user namespace of its own,
-//! which bubblewrap 0.8 cannot, and then gives way.
+//! The process that becomes bubblewrap: it mounts HOME's overlay in a separate user namespace,
+//! which bubblewrap 0.8 cannot, and then executes bubblewrap.
 //!
 //! Invariant: it fails before anything is started rather than start without the overlay.
 
@@ -25,16 +25,16 @@ use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 use super::server::LONGEST_ARGUMENT;
 
-/// What this process is told to do, on its command line as JSON.
+/// The instructions for this process, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// What is mounted before.
+    /// The mounts to make first.
     pub(super) overlays: Vec<Overlay>,
     /// The control group that this process enters before.
     pub(super) group: Option<PathBuf>,
-    /// A process whose namespaces are entered before: it mounted what this sandbox shows.
+    /// A process whose namespaces are entered first: it mounted the files that this sandbox shows.
     pub(super) beside: Option<i32>,
-    /// What this process puts on itself before.
+    /// The limits that this process sets on itself first.
     pub(super) limits: Option<LandlockRules>,
     /// bubblewrap with its arguments, up to the program that it starts.
     pub(super) bubblewrap: Vec<OsString>,
@@ -55,7 +55,7 @@ impl Plan {
         Self { overlays, group, beside: None, limits, bubblewrap }
     }
 
-    /// What [`enter`] takes. A list that is too long is refused as a whole, never cut.
+    /// The argument of [`enter`]. A list that is too long is refused as a whole, never cut.
     pub(super) fn json(&self) -> io::Result<String> {
         let text = serde_json::to_string(self)?;
         if text.len() < LONGEST_ARGUMENT {
@@ -63,7 +63,7 @@ impl Plan {
         }
         let bytes = text.len();
         Err(io::Error::other(format!(
-            "the list of what a sandbox shows is too long ({bytes} of {LONGEST_ARGUMENT} bytes): \
+            "the list of paths for the sandbox is too long ({bytes} of {LONGEST_ARGUMENT} bytes): \
              keep files with secrets in fewer folders, or name them under `readable` in TASK.md"
         )))
     }

@@ -1,8 +1,8 @@
-//! What a command sees in the tier `full`: a read-only system, the workspace, a private HOME and
-//! temporary folders, and of git only what a commit needs.
+//! The files that a command sees in the tier `full`: a read-only system, the workspace, a private
+//! HOME and temporary folders, and only those parts of git that a commit needs.
 //!
-//! Invariant: pure over what [`View`] and the file system say; nothing is created. A path that
-//! does not exist is not mounted.
+//! Invariant: pure over [`View`] and the file system; nothing is created. A path that does not
+//! exist is not mounted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +16,9 @@ const GIT_SETTINGS: [&str; 6] =
     ["config", "config.worktree", "hooks", "info", "objects/info", "objects/pack"];
 /// Folders of other people.
 pub(super) const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
-/// Folders that commands share with nobody.
+/// Folders that commands share with no other process.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
-/// What stays of `/run`: name resolution, and the system of NixOS.
+/// The visible part of `/run`: name resolution, and the system of NixOS.
 const RUN: [&str; 2] = ["/run/systemd/resolve", "/run/current-system"];
 /// System files with secrets that root can read.
 pub(super) const SYSTEM_SECRETS: [&str; 6] = [
@@ -32,7 +32,7 @@ pub(super) const SYSTEM_SECRETS: [&str; 6] = [
 /// Variables that name a socket of a program outside.
 const SOCKETS: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_AGENT_INFO"];
 
-/// What a session's sandbox is made for. Paths are absolute, and canonical where they exist.
+/// The input for a session's sandbox. Paths are absolute, and canonical where they exist.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// The working tree that commands change.
@@ -55,11 +55,11 @@ pub struct View {
     pub tools: BTreeSet<PathBuf>,
     /// The user's HOME.
     pub home: PathBuf,
-    /// The run's own folder outside of the repository: hidden.
+    /// The run's own folder outside the repository: hidden.
     pub scratch: PathBuf,
     /// The commands' TMPDIR, on disk.
     pub tmp: PathBuf,
-    /// What stands in for `/var/tmp`, on disk.
+    /// The replacement for `/var/tmp`, on disk.
     pub var_tmp: PathBuf,
     /// The user's runtime folder, if the environment names one.
     pub runtime: Option<PathBuf>,
@@ -89,7 +89,7 @@ pub fn sockets_of(variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
 pub fn full(view: &View, home: Overlay) -> Profile {
     let mut mounts = Mounts::default();
     for folder in HOMES {
-        // Everything in it but what is mounted below is of other people.
+        // All other files in it belong to other users.
         if Path::new(folder) != view.home && readable(Path::new(folder)) {
             mounts.add(Bind::Empty(folder.into()));
         }
@@ -152,7 +152,7 @@ fn hidden(view: &View, path: &Path) -> bool {
         && !path.starts_with(&view.home)
 }
 
-/// A git folder cannot be renamed, and what configures it cannot be changed.
+/// A git folder cannot be renamed, and its configuration cannot be changed.
 fn git_folder(view: &View, git: &Path, mounts: &mut Mounts) {
     let at = view.shown(git);
     mounts.existing(Bind::Writable { from: git.to_owned(), at });
@@ -180,7 +180,7 @@ fn submodules(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The protected paths by their real names. A link cannot be mounted; what it leads to can.
+/// The protected paths by their real names. A link cannot be mounted, but its target can.
 fn really(view: &View) -> BTreeSet<PathBuf> {
     let mut found: BTreeSet<PathBuf> = view.protected.iter().cloned().collect();
     if view.tree.canonicalize().is_ok_and(|real| real != view.tree) {
@@ -201,12 +201,12 @@ fn really(view: &View) -> BTreeSet<PathBuf> {
     found
 }
 
-/// What of the tree is not what it is. The folders above a protected path are mounted over
-/// themselves: a folder that is a mount cannot be renamed, and another put in its place.
+/// Replaced parts of the tree. The folders above a protected path are mounted over themselves: a
+/// mounted folder cannot be renamed, and another put in its place.
 fn inside(view: &View, mounts: &mut Mounts) {
     let protected = really(view);
     let protected: BTreeSet<&Path> = protected.iter().map(PathBuf::as_path).collect();
-    // A folder covers what lies in it.
+    // A folder covers its contents.
     let is_covered = |path: &&Path| path.ancestors().skip(1).any(|above| protected.contains(above));
     let outermost: Vec<&Path> =
         protected.iter().copied().filter(|path| !is_covered(path)).collect();
@@ -241,7 +241,7 @@ fn inside(view: &View, mounts: &mut Mounts) {
 }
 
 impl View {
-    /// Mounts the working tree, with what of it is not writable.
+    /// Mounts the working tree, with its read-only parts.
     pub(super) fn repository(&self, mounts: &mut Mounts) {
         mounts.add(Bind::Writable { from: self.tree.clone(), at: self.seen_at.clone() });
         for git in &self.git {
@@ -277,7 +277,7 @@ impl Mounts {
         self.list.push(mount);
     }
 
-    /// Adds it if what it shows exists and is no link, which bubblewrap would follow.
+    /// Adds the mount if its source exists and is not a link, which bubblewrap would follow.
     pub(super) fn existing(&mut self, mount: Bind) {
         let (Bind::ReadOnly { from, .. } | Bind::Writable { from, .. } | Bind::Device(from)) =
             &mount
@@ -290,8 +290,8 @@ impl Mounts {
     }
 }
 
-/// Empties a folder. Those above it that can be written are mounted over themselves, so that none
-/// of them can be renamed, and the folder be found under another path by whoever looks next.
+/// Empties a folder. The writable folders above it are mounted over themselves, so that none of
+/// them can be renamed to expose the folder under another path.
 pub(super) fn hide(folder: &Path, writable: &[&Path], mounts: &mut Mounts) {
     if !folder.is_dir() {
         return;

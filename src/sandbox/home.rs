@@ -1,8 +1,8 @@
-//! HOME as the agent's commands see it: the real one below, and above it a folder that hides
-//! what they have no use for, empties key folders, and takes what they write.
+//! HOME as the agent's commands see it: an overlay over the real one. The overlay hides files that
+//! commands do not need, empties key folders, and takes all writes.
 //!
-//! Invariant: the real HOME is only read. What is shown is a short list of kinds (dot-files,
-//! tools, caches); everything else is hidden, so that a folder nobody thought of is too.
+//! Invariant: the real HOME is only read. Only a short list of kinds is shown (dot-files, tools,
+//! caches). Everything else is hidden, so unexpected folders are hidden, too.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use super::profile::Overlay;
 /// says that it holds some.
 const LARGEST: u64 = 1 << 20;
 
-/// What the caller knows of secrets.
+/// The caller's knowledge of secrets.
 pub struct Secrets<'a> {
     /// Does a file of this path hold secrets, by its name?
     pub is_secret: &'a dyn Fn(&Path) -> bool,
@@ -31,7 +31,8 @@ pub struct Secrets<'a> {
     pub scrub: &'a dyn Fn(&str) -> String,
 }
 
-/// Folders that tools need: what their variables name, and what entries of PATH belong to.
+/// Folders that tools need: those that their variables name, and those that entries of PATH belong
+/// to.
 pub fn tools(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> BTreeSet<PathBuf> {
     let named = VARIABLES.iter().chain(&XDG).filter_map(|name| variable(name));
     let named = named.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
@@ -50,7 +51,7 @@ fn is_program_folder(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| ["bin", "sbin", "shims"].iter().any(|it| name == *it))
 }
 
-/// Fills `overlay.upper` so that the overlay shows what commands may see of HOME.
+/// Fills `overlay.upper` so that the overlay shows only the visible part of HOME.
 ///
 /// # Errors
 /// If HOME cannot be listed, or something cannot be written to the upper folder.
@@ -104,7 +105,7 @@ fn below(home: &Path, tools: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     tools.iter().filter_map(relative).collect()
 }
 
-/// What becomes of an entry.
+/// The treatment of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     /// As it is; a file without its secret values.
@@ -142,7 +143,7 @@ fn top_level(path: &Path) -> Shown {
                 Some(name) => listed(&SHARE, name),
                 None => Shown::Yes,
             },
-            // What is listed entry by entry is a part of what is shown.
+            // A folder that is listed entry by entry is partly shown.
             Some(_) => Shown::Yes,
         },
     }
@@ -157,7 +158,7 @@ fn listed(names: &[&str], path: &str) -> Shown {
     }
 }
 
-/// What an entry of HOME is replaced by.
+/// The replacement of an entry of HOME.
 enum Entry {
     /// Itself.
     Kept,
@@ -169,7 +170,7 @@ enum Entry {
     Hidden,
 }
 
-/// HOME, and what is known of it.
+/// HOME, and the known facts about it.
 struct HomeView<'a> {
     home: &'a Path,
     tools: Vec<PathBuf>,
@@ -255,7 +256,7 @@ impl HomeView<'_> {
                 let scrubbed = (self.secrets.scrub)(&text);
                 if scrubbed == text { Entry::Kept } else { Entry::Scrubbed(scrubbed.into_bytes()) }
             }
-            // Keys and key stores are no text.
+            // Keys and key stores are not text.
             None if named => Entry::Scrubbed(Vec::new()),
             None => Entry::Kept,
         }
@@ -372,7 +373,7 @@ mod tests {
         }
     }
 
-    /// What the overlay would show of a HOME with these files, without mounting it.
+    /// The visible files of a HOME with these files, without mounting it.
     fn shown(files: &[(&str, &str)], tools: &[&str]) -> Vec<String> {
         let dir = tempfile::tempdir().expect("temp dir");
         let home = dir.path().join("home");

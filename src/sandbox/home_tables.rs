@@ -1,13 +1,13 @@
-//! What of HOME commands may see, as lists.
+//! Lists of the parts of HOME that commands may see.
 //!
-//! Invariant: what is not listed is hidden, or shown because it begins with a dot; `home` decides.
+//! Invariant: unlisted entries are hidden, unless they begin with a dot; `home` decides.
 
 /// Files that hold nothing but logins: shown empty.
 pub const LOGINS: [&str; 7] =
     [".netrc", "_netrc", ".git-credentials", ".pgpass", ".pypirc", ".my.cnf", ".vault-token"];
 
-/// Folders that hold keys, profiles or mail, and files that hold logins or what a human typed:
-/// shown empty.
+/// Folders with keys, profiles, or mail, and files with logins or a human's typed commands: shown
+/// empty.
 pub(super) const EMPTIED: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -214,7 +214,7 @@ pub(super) const AGENTS: [&str; 18] = [
     ".factory",
 ];
 
-/// What is shown of `~/.config`; the rest is hidden.
+/// The visible part of `~/.config`; the rest is hidden.
 pub(super) const CONFIG: [&str; 39] = [
     "git",
     "pip",
@@ -257,7 +257,7 @@ pub(super) const CONFIG: [&str; 39] = [
     "jgit",
 ];
 
-/// What is shown of `~/.local/share`; the rest is hidden.
+/// The visible part of `~/.local/share`; the rest is hidden.
 pub(super) const SHARE: [&str; 20] = [
     "pnpm",
     "uv",

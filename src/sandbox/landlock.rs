@@ -28,8 +28,8 @@ pub fn can_limit() -> Result<(), LandlockError> {
     rules::supported()
 }
 
-/// The program that runs behind the limits. Where they are put on this process, which becomes the
-/// program, it is the same one, and root gives up what it may do besides changing files.
+/// The program that runs with the limits. If they are set on this process, which becomes the
+/// program, it is the same one, and root drops all capabilities except for changing files.
 ///
 /// # Errors
 /// If the kernel does not enforce the writes; then nothing is limited.
@@ -72,7 +72,7 @@ mod rules {
         "/dev/ptmx",
         "/dev/pts",
     ];
-    /// What stays of root's rights: changing the files of others, where the limits allow it.
+    /// The remaining capabilities of root: changing the files of others, where the limits allow it.
     const KEPT: CapabilitySet =
         CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
 
@@ -193,7 +193,7 @@ mod rules {
         Ok(outer)
     }
 
-    /// The same limits with the links in their paths followed; what does not exist is left out.
+    /// The same limits with the links in their paths followed; missing paths are left out.
     fn real(limits: &LandlockRules) -> LandlockRules {
         let real =
             |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect();

@@ -1,4 +1,4 @@
-//! What a program may do where nothing can be mounted: plain data, for Landlock and for Seatbelt.
+//! The limits of a program where nothing can be mounted: plain data, for Landlock and for Seatbelt.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::network::Network;
 
-/// What a process may do. Missing paths are skipped.
+/// The permissions of a process. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandlockRules {
-    /// What it may write, or write below. Devices that hold nothing, such as
-    /// `/dev/null`, are always among it.
+    /// Paths that it may write, or write below. Devices without content, such as `/dev/null`, are
+    /// always included.
     pub writable: Vec<PathBuf>,
-    /// What it may read and run, if not everything.
+    /// Paths that it may read and run, if not everything.
     pub readable: Option<Vec<PathBuf>>,
     /// The network that it may use. Landlock knows ports and no hosts: `Own` closes the ports
     /// below 1024, and leaves those that servers of tests use.

@@ -2,8 +2,8 @@
 //!
 //! A shell call of the agent is replaced by a client ([`call()`]), which asks the runner
 //! ([`Calls`]) for the real command. The runner hands the client's file descriptors to a server
-//! inside the session's sandbox ([`Room`]), which starts the shell there. What the sandbox shows
-//! is a [`Profile`].
+//! inside the session's sandbox ([`Room`]), which starts the shell there. A [`Profile`] describes
+//! the sandbox.
 //!
 //! Invariant: a command runs in its sandbox or not at all. Whether a command may run is not
 //! decided here.

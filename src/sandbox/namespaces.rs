@@ -41,7 +41,7 @@ mod linux {
     /// Mounts a file over itself, read-only. A process that runs it is a way to it for others, by
     /// `/proc/PID/exe`.
     pub(in crate::sandbox) fn mount_read_only(path: &Path) -> io::Result<()> {
-        // The kernel lets nobody drop these flags of a mount.
+        // The kernel does not allow dropping these flags of a mount.
         let flags = rustix::fs::statvfs(path)?.f_flag;
         let kept = [
             (StatVfsMountFlags::NODEV, MountFlags::NODEV),

@@ -3,7 +3,7 @@
 /// Which network a sandbox has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Network {
-    /// A loopback of its own, and nothing else.
+    /// Only a private loopback.
     #[default]
     Own,
     /// The host's.

@@ -1,7 +1,7 @@
-//! What an agent's own process sees in the tier `full`. The commands of the Copilot CLI run in
-//! sandboxes of their own, and its process sees everything, read-only but for the workspace, its
-//! state, and its temporary folders. Another agent runs its commands itself, and sees what they
-//! may see, and its own folders.
+//! The view of an agent's own process in the tier `full`. The commands of the Copilot CLI run in
+//! separate sandboxes. Its own process sees everything, read-only except for the workspace, its
+//! state, and its temporary folders. Another agent runs its commands itself, and sees the same as
+//! they, and its own folders.
 //!
 //! Invariant: as for [`full`](super::full()). The network is the host's: an agent must reach its
 //! model.
@@ -17,9 +17,9 @@ use super::profile::{Bind, Overlay, Profile};
 pub struct AgentFolders {
     /// Its state, which it writes.
     pub writable: Vec<PathBuf>,
-    /// What configures it, which it only reads.
+    /// Its configuration, which is read-only.
     pub fixed: Vec<PathBuf>,
-    /// What else it reads: its program, and files that its command line names.
+    /// Other paths that it reads: its program, and files that its command line names.
     pub readable: Vec<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ impl AgentFolders {
         }
     }
 
-    /// Empties what is not shown, after the agent's own folders, which may hold it.
+    /// Empties hidden folders, after mounting the agent's own folders, which may contain them.
     fn hide(&self, view: &View, mounts: &mut Mounts) {
         let writable: Vec<&Path> =
             self.writable.iter().chain([&view.tree]).map(PathBuf::as_path).collect();
@@ -41,7 +41,7 @@ impl AgentFolders {
     }
 }
 
-/// The profile of an agent whose commands run in sandboxes of their own.
+/// The profile of an agent whose commands run in separate sandboxes.
 pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     let mut mounts = Mounts::default();
     mounts.add(Bind::Writable { from: view.tmp.clone(), at: "/tmp".into() });
@@ -87,7 +87,7 @@ mod tests {
         let view = View { hidden: vec![hidden.clone()], ..View::default() };
         let folders = AgentFolders { writable: vec![own.clone()], ..AgentFolders::default() };
         let mounts = || outer(&view, &folders).mounts;
-        // Nothing is made for what is not there.
+        // A missing path is not created.
         fs::create_dir_all(own.join("extensions")).expect("made");
         assert!(mounts().ends_with(&[Bind::writable(&own)]), "{:?}", mounts());
         fs::create_dir(&hidden).expect("made");

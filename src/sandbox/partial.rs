@@ -1,10 +1,10 @@
-//! What a command may do in the tier `partial`, where nothing can be mounted: it writes the
-//! workspace, its TMPDIR and caches, and reads everything but what is private in HOME and of
-//! other people.
+//! The permissions of a command in the tier `partial`, where nothing can be mounted: it writes the
+//! workspace, its TMPDIR, and caches, and reads everything except private files in HOME and those
+//! of other users.
 //!
-//! Invariant: [`partial`] is pure over what [`View`] and the file system say. Landlock only adds
-//! rights, so a folder that holds something private is listed entry by entry, and what is made in
-//! it later is out of reach.
+//! Invariant: [`partial`] is pure over [`View`] and the file system. Landlock only adds rights, so
+//! a folder with private files is listed entry by entry, and entries that are created in it later
+//! cannot be reached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ const CACHES: [&str; 19] = [
     "Library/Caches/pnpm",
     "Library/Caches/Yarn",
 ];
-/// Where everything caches, but for what is listed in [`PROGRAMS`].
+/// The usual folder of caches, except for those in [`PROGRAMS`].
 const CACHE: &str = ".cache";
 /// Where the C library makes semaphores and shared memory, for pools of processes among others.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -51,7 +51,7 @@ const CACHED: [(&str, &str); 9] = [
     ("npm", ".npm/_cacache"),
     ("npm", ".npm/_logs"),
 ];
-/// Folders of [`CACHE`] that hold programs which people start outside of the sandbox.
+/// Folders of [`CACHE`] with programs that people start outside the sandbox.
 const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
 
 /// Where devices lie.
@@ -81,8 +81,9 @@ pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<LandlockRu
     })
 }
 
-/// Makes the folders in which installed tools cache, as their first start would: what does not
-/// exist cannot be given to a command. One that cannot be made stays away, as without a sandbox.
+/// Creates the cache folders of installed tools, as their first start would, because rights to a
+/// missing path cannot be granted. A folder that cannot be created stays missing, as without a
+/// sandbox.
 pub fn make_caches(home: &Path, is_installed: &dyn Fn(&str) -> bool) {
     for (_, folder) in CACHED.iter().filter(|(tool, _)| is_installed(tool)) {
         drop(fs::create_dir_all(home.join(folder)));

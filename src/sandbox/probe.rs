@@ -11,7 +11,7 @@ use super::programs::Programs;
 use super::room::SandboxError;
 use crate::sys::remove_tree;
 
-/// Bytes of what failed that are repeated.
+/// The number of bytes of a failure's output that are repeated.
 const SAID: usize = 400;
 
 /// Starts a program that does nothing in a sandbox like a session's, with its overlay below
@@ -49,7 +49,7 @@ pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
     let mut command = Command::new(&programs.ours);
     command.args(words).stdin(Stdio::null());
     let output = command.output().map_err(failed)?;
-    // The kernel leaves folders that nobody may enter.
+    // The kernel leaves folders that cannot be entered.
     remove_tree(&work).map_err(failed)?;
     if output.status.success() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What a sandbox shows, as plain data: mounts in the order in which they are made, and what
-//! is unshared.
+//! The view of a sandbox, as plain data: mounts in the order in which they are made, and the
+//! unshared namespaces.
 //!
 //! Invariant: nothing is mounted over a path that does not exist, since bubblewrap would make
 //! it on the host. Which paths those are is decided by the caller and by `home`.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::limits::LandlockRules;
 use super::network::Network;
 
-/// One step towards what a sandbox shows.
+/// One step in setting up a sandbox's view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// A path of the host at the same or another path, read-only.
@@ -61,7 +61,7 @@ impl Bind {
 pub struct Overlay {
     /// The real folder, which is never changed.
     pub lower: PathBuf,
-    /// What stands in for parts of it, and takes the writes.
+    /// The replacement for parts of it, which takes the writes.
     pub upper: PathBuf,
     /// The kernel's own folder beside `upper`.
     pub work: PathBuf,
@@ -78,7 +78,7 @@ impl Overlay {
     }
 }
 
-/// What root expects of its own files, whatever their mode says.
+/// Root's expectation of its own files, whatever their mode.
 const ROOT: [&str; 3] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"];
 
 /// Settings of the kernel, of which some run programs on the host.
@@ -100,13 +100,13 @@ const KERNEL: [&str; 10] = [
 pub struct Profile {
     /// The folder that stands in for HOME, or for another one, if there is one.
     pub home: Option<Overlay>,
-    /// What is mounted over a read-only view of the whole system.
+    /// The mounts over a read-only view of the whole system.
     pub mounts: Vec<Bind>,
     /// Its network.
     pub network: Network,
     /// Ports of the host's loopback that are reached at the same port of the sandbox's.
     pub ports: Vec<u16>,
-    /// Read-only paths that somebody outside may replace, which ends their mounts.
+    /// Read-only paths that an outside process may replace, which ends their mounts.
     pub watched: Vec<PathBuf>,
 }
 
@@ -119,7 +119,7 @@ impl Profile {
             .chain(["--dev", "/dev", "--proc", "/proc"])
             .map(OsString::from)
             .collect();
-        // Whoever is root has capabilities in the sandbox, and could unmount what protects.
+        // Root has capabilities in the sandbox, and could unmount the protection.
         words.extend(["--cap-drop", "ALL"].map(OsString::from));
         if rustix::process::geteuid().is_root() {
             words.extend(ROOT.iter().flat_map(|name| ["--cap-add", name]).map(OsString::from));
@@ -137,7 +137,7 @@ impl Profile {
     }
 }
 
-/// What the kernel enforces on the processes of a sandbox.
+/// The kernel's limits on the processes of a sandbox.
 #[derive(Clone, Debug)]
 pub enum Walls {
     /// Namespaces, made by bubblewrap.
@@ -169,7 +169,7 @@ impl Walls {
         }
     }
 
-    /// Paths whose mounts end when somebody outside replaces them.
+    /// Paths whose mounts end if an outside process replaces them.
     pub(super) fn watched(&self) -> &[PathBuf] {
         match self {
             Self::Namespaces(profile) => &profile.watched,
@@ -177,7 +177,7 @@ impl Walls {
         }
     }
 
-    /// Ports that the sandbox has of its own, and that lead to the host's.
+    /// Ports of the sandbox's own loopback that lead to the host's.
     pub(super) fn forwarded(&self) -> &[u16] {
         match self {
             Self::Namespaces(profile) => &profile.ports,

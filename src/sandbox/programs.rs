@@ -13,7 +13,7 @@ pub(super) const SERVE: [&str; 2] = ["sandbox", "serve"];
 /// Those with which it becomes a command inside; two file descriptors follow, and the command.
 pub(super) const BECOME: [&str; 2] = ["sandbox", "become"];
 
-/// What starts a sandbox.
+/// The programs that start a sandbox.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// bubblewrap.

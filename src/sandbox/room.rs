@@ -30,10 +30,10 @@ use crate::sys::remove_tree;
 const START: Duration = Duration::from_secs(20);
 /// How long its processes may take to be gone after SIGKILL.
 const GONE: Duration = Duration::from_secs(10);
-/// Bytes of what bubblewrap says when it fails that are repeated.
+/// The number of bytes of bubblewrap's error output that are repeated.
 const SAID: usize = 2_000;
 
-/// Why there is no sandbox.
+/// The reason why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// Something that it needs cannot be prepared.
@@ -47,7 +47,7 @@ pub enum SandboxError {
     /// It did not start.
     #[error("the sandbox did not start: {said}")]
     NotStarted {
-        /// What bubblewrap said.
+        /// bubblewrap's output.
         said: String,
     },
     /// It ended by itself.
@@ -63,7 +63,7 @@ pub struct Room {
     shared: Arc<Shared>,
     home: Option<Overlay>,
     cleared: AtomicBool,
-    /// What was mounted, by path.
+    /// The mounted files, by path.
     watched: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
 
@@ -80,7 +80,7 @@ enum State {
     Ready {
         control: Arc<UnixStream>,
         first: First,
-        /// The process that was started, outside of the namespaces that it made.
+        /// The started process, outside the namespaces that it created.
         started: i32,
     },
     Failed(String),
@@ -99,8 +99,8 @@ impl Shared {
 }
 
 impl Room {
-    /// Starts a sandbox whose calls begin in `cwd`; `log` takes what bubblewrap says. Returns at
-    /// once: the first call waits until it is there.
+    /// Starts a sandbox whose calls begin in `cwd`; `log` gets bubblewrap's output. Returns at
+    /// once: the first call waits until the sandbox is ready.
     ///
     /// # Errors
     /// If the thread or the log cannot be made.
@@ -159,12 +159,12 @@ impl Room {
         Ok(Self { shared, home: walls.home().cloned(), cleared: AtomicBool::new(false), watched })
     }
 
-    /// Is everything that it mounted still what lies at its path?
+    /// Are all mounted files still the ones at their paths?
     pub(super) fn is_current(&self) -> bool {
         self.watched.iter().all(|(path, mounted)| identity(path) == *mounted)
     }
 
-    /// Waits until the sandbox is there.
+    /// Waits until the sandbox is ready.
     ///
     /// # Errors
     /// If it did not start, or has ended.
@@ -191,7 +191,7 @@ impl Room {
         match &*state {
             State::Ready { control, started, .. } => Ok(take(control, *started)),
             State::Starting => {
-                Err(SandboxError::NotStarted { said: format!("no word within {START:?}") })
+                Err(SandboxError::NotStarted { said: format!("no answer within {START:?}") })
             }
             State::Failed(said) => Err(SandboxError::NotStarted { said: said.clone() }),
             State::Ended => Err(SandboxError::Ended),
@@ -202,7 +202,7 @@ impl Room {
     /// The other file descriptors are its standard input, output and error.
     ///
     /// # Errors
-    /// If there is no sandbox, or it has ended.
+    /// If the sandbox did not start or has ended.
     pub(super) fn run(
         &self,
         cwd: &OsStr,
@@ -238,7 +238,7 @@ impl Room {
         send(&control, fields, &fds).map_err(|_| SandboxError::Ended)
     }
 
-    /// Keeps what was written in HOME for a sandbox that follows.
+    /// Keeps the writes in HOME for a later sandbox.
     pub fn keep_home(&self) {
         self.cleared.store(true, Ordering::SeqCst);
     }
@@ -285,14 +285,14 @@ impl First {
     }
 }
 
-/// Removes what was written in HOME. What cannot be removed goes with the run's own folder.
+/// Removes the writes in HOME. Files that cannot be removed are removed with the run's own folder.
 fn clear(home: &Overlay) {
     for folder in [&home.work, &home.upper, &home.merged] {
         drop(remove_tree(folder));
     }
 }
 
-/// What the thread that starts bubblewrap needs.
+/// Input for the thread that starts bubblewrap.
 struct Keeper {
     shared: Arc<Shared>,
     control: Arc<UnixStream>,
@@ -375,12 +375,12 @@ impl Keeper {
         Some(First { process: ProcessHandle::open(number)?, reaper })
     }
 
-    /// The end of what bubblewrap said.
+    /// The end of bubblewrap's output.
     fn said(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         let from = text.floor_char_boundary(text.len().saturating_sub(SAID));
         let text = text[from..].trim();
-        if text.is_empty() { "it ended without a word".to_owned() } else { text.to_owned() }
+        if text.is_empty() { "it ended without an answer".to_owned() } else { text.to_owned() }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The sandboxes of one session: one for its commands, and one with the host's network, which is
 //! started when a command needs it.
 //!
-//! Invariant: both show the same files. If somebody outside replaced a file of git's settings, its
-//! read-only mount is gone, and both are started again before the next command. Which commands run
+//! Invariant: both show the same files. If an outside process replaced a file of git's settings,
+//! its read-only mount is gone, and both are restarted before the next command. Which commands run
 //! with network is not decided here.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ struct Running {
 }
 
 impl Rooms {
-    /// Starts the sandbox of a session. Without `online` it runs every command, whatever network
+    /// Starts the sandbox of a session. Without `online`, it runs every command, whatever network
     /// it needs.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The same limits as text for Seatbelt, the sandbox of macOS. `sandbox-exec` puts them on a program
 //! before it starts it.
 //!
-//! Invariant: [`profile`] is pure. The last rule that fits decides, so what is denied as a whole
-//! comes first and its exceptions follow.
+//! Invariant: [`profile`] is pure. The last matching rule decides, so general denials come first
+//! and their exceptions follow.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The first program inside a session's sandbox: it starts each call's shell, and its end is
 //! the end of everything in the sandbox.
 //!
-//! Invariant: it holds no secret and decides nothing. It takes frames from the runner on its
-//! standard input; a call's client hears from it directly. What may run does NOT live here.
+//! Invariant: it has no secrets and decides nothing. It takes frames from the runner on its
+//! standard input, and answers a call's client directly. The runner decides which commands may run.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -25,17 +25,17 @@ use super::children::Children;
 use super::wire::{Frame, receive, send};
 use crate::sys::process::{become_subreaper, count_below, end_below};
 
-/// What the runner asks for.
+/// The runner's requests.
 pub(super) const RUN: &str = "run";
 /// The same, with `sh`.
 pub(super) const RUN_SH: &str = "run-sh";
 /// The runner wants connections to a port of this loopback.
 pub(super) const LISTEN: &str = "listen";
-/// The server is there.
+/// The server is ready.
 pub(super) const READY: &str = "ready";
-/// Somebody connected to such a port.
+/// A program connected to such a port.
 pub(super) const CONNECTION: &str = "connection";
-/// What a client asks for besides its call.
+/// Requests of a client other than its call.
 pub(super) const SIGNAL: &str = "signal";
 /// How a call ended: with this exit code.
 pub(super) const EXITED: &str = "exited";
@@ -63,9 +63,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Serves until the runner closes the connection.
 ///
 /// # Errors
-/// If the standard input is no connection to the runner.
+/// If the standard input is not a connection to the runner.
 pub fn serve() -> io::Result<()> {
-    // Where there is no namespace of processes, all that a call starts is found below this one.
+    // Without a process namespace, all processes of a call are found below this one.
     become_subreaper()?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let control = Arc::new(control);
@@ -185,7 +185,7 @@ fn wait(pid: u32, children: &Children, client: &Arc<UnixStream>) -> [OsString; 2
     }
 }
 
-/// Signals a shell, what descends from it, and its process group.
+/// Signals a shell, its descendants, and its process group.
 fn signal_tree(shell: u32, signal: Signal) {
     if !cfg!(target_os = "linux")
         && let Some(group) = i32::try_from(shell).ok().and_then(Pid::from_raw)

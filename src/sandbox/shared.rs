@@ -1,9 +1,8 @@
-//! Files of the workspace that are also files of something else: package managers link what they
-//! install into a store, and `git clone` links objects. A write in the workspace would change
-//! the other one, too.
+//! Files of the workspace that are hard links: package managers link installed files into a store,
+//! and `git clone` links objects. A write in the workspace would change the other file, too.
 //!
-//! Invariant: a file keeps its name, content, mode, times and attributes; only its inode is
-//! another one. Nothing outside of the folder is written.
+//! Invariant: a file keeps its name, content, mode, times, and attributes; only its inode changes.
+//! Nothing outside the folder is written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes, Metadata};
@@ -21,9 +20,9 @@ use rustix::process::geteuid;
 /// Largest list of names, and largest value, of extended attributes in Linux, in bytes.
 const LARGEST_ATTRIBUTE: usize = 64 << 10;
 
-/// Gives every file below `root` that has names elsewhere an inode of its own. Files whose names
-/// all lie below `root`, such as those of a build folder, stay linked to each other. Returns how
-/// many were copied.
+/// Gives every file below `root` that has names elsewhere its own inode. Files whose names all lie
+/// below `root`, such as those of a build folder, stay linked to each other. Returns how many were
+/// copied.
 ///
 /// # Errors
 /// If a file cannot be copied that this user can write. Folders that cannot be read are passed

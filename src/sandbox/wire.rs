@@ -1,7 +1,7 @@
 //! Frames between the runner, a call's client and the sandbox's server: byte strings, and file
 //! descriptors that travel with them.
 //!
-//! Invariant: a frame arrives whole or not at all. What a frame means does NOT live here.
+//! Invariant: a frame arrives whole or not at all. This file does not interpret frames.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read as _, Write as _};
@@ -25,7 +25,7 @@ const MOST_FDS: usize = 4;
 const SEND: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(not(target_os = "linux"))]
 const SEND: SendFlags = SendFlags::empty();
-/// No child inherits what arrives.
+/// Child processes do not inherit received descriptors.
 #[cfg(target_os = "linux")]
 const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
@@ -80,7 +80,7 @@ pub(super) fn send<S: AsRef<OsStr>>(
 /// Receives a frame; none if the other side closed the connection.
 ///
 /// # Errors
-/// If the connection broke in the middle of a frame, or what came is no frame.
+/// If the connection broke in the middle of a frame, or the data is not a frame.
 pub(super) fn receive(stream: &UnixStream) -> io::Result<Option<Frame>> {
     let mut header = [0; 4];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];

@@ -1,10 +1,10 @@
-//! What checks use besides the repository: programs on PATH, and the configuration of tools in
-//! HOME; and what configures the agent. What no sandbox keeps the agent's hands off is compared with
-//! the run's start.
+//! Files outside the repository that checks and the agent use: programs on PATH, the configuration
+//! of tools in HOME, and the configuration of the agent. Those that no sandbox protects from the
+//! agent are compared with the run's start.
 //!
-//! Invariant: a program's content is not read: its size, its file and the time of its last change
-//! tell. What is new counts only if it comes before a program that was there. What does NOT live
-//! here: which sandbox is in force.
+//! Invariant: a program's content is not read; its size, its file, and the time of its last change
+//! identify it. A new program counts only if it comes before an existing one. Not in this file:
+//! which sandbox is in force.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -70,7 +70,7 @@ pub struct Around {
     programs: BTreeMap<PathBuf, Stamp>,
 }
 
-/// What tells that a program is another one.
+/// The metadata that identifies a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -84,7 +84,7 @@ impl Around {
     /// HOME and the folders of PATH.
     ///
     /// # Errors
-    /// If configuration is there and cannot be read.
+    /// If configuration exists and cannot be read.
     pub fn look(
         settings: Vec<PathBuf>,
         unguarded: Option<(&Path, &OsStr)>,
@@ -96,10 +96,10 @@ impl Around {
         Ok(Self { home: home.map(Path::to_owned), path, settings, configuration, programs })
     }
 
-    /// What differs from then.
+    /// The differences from then.
     ///
     /// # Errors
-    /// If configuration is there and cannot be read.
+    /// If configuration exists and cannot be read.
     pub fn changed(&self) -> Result<Vec<PathBuf>, VerifyError> {
         let differences =
             self.configuration.differences(&configuration(self.home.as_deref(), &self.settings)?);
@@ -190,7 +190,7 @@ fn names(folder: &Path) -> impl Iterator<Item = OsString> + use<> {
 mod tests {
     use super::*;
 
-    /// HOME with a program on PATH, and what a change of it comes to.
+    /// HOME with a program on PATH, and the reported differences after a change.
     fn after(change: impl FnOnce(&Path)) -> Vec<String> {
         let folder = tempfile::TempDir::new().expect("a folder");
         let home = folder.path();

@@ -1,9 +1,8 @@
-//! Verify commands run by the runner, and what they leave in the tree.
+//! The runner's verify commands, and their leftovers in the tree.
 //!
-//! Invariant: each command of a plan runs once, one after the other; what they leave is
-//! never blamed on the agent: new untracked files are artefacts, and tracked files that
-//! were clean are put back. What does NOT live here: how a command is run (`checks`), and
-//! what a result means (`judge`).
+//! Invariant: each command of a plan runs once, one after the other. Their leftovers are never
+//! blamed on the agent: new untracked files are artifacts, and tracked files that were clean are
+//! restored. Not in this file: running a command (`checks`), and the meaning of a result (`judge`).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +14,7 @@ use super::plan::PlannedCheck;
 use super::repo::{Repo, Status};
 use crate::model::{CheckResult, Oid};
 
-/// What a plan came to.
+/// The results of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRun {
     /// One result a command, in the order of the plan.
@@ -35,7 +34,7 @@ pub struct CheckRun {
 /// is its own.
 ///
 /// # Errors
-/// If the tree cannot be read or put back, or the branch is no longer checked out.
+/// If the tree cannot be read or restored, or the branch is no longer checked out.
 pub async fn run_checks(
     repo: &dyn Repo,
     checks: &dyn Checks,
@@ -49,7 +48,7 @@ pub async fn run_checks(
     }
     let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
-    // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
+    // If a human changed the branch or began a merge meanwhile, the differences are theirs.
     let unlocked = repo.ready(&branch)?;
     let head = repo.checkpoint()?.head;
     let after = repo.status()?;

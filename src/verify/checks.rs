@@ -1,7 +1,7 @@
 //! How a verify command is run, as a port.
 //!
-//! Invariant: a command that could not be started is a result, too. What does NOT live here: the
-//! implementation (`shell`), and what a plan of commands leaves in the tree (`check_run`).
+//! Invariant: a command that could not be started is a result, too. Not in this file: the
+//! implementation (`shell`), and the leftovers of commands in the tree (`check_run`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use async_trait::async_trait;
 use super::room_place::RoomPlace;
 use crate::model::CheckResult;
 
-/// What a command of the runner is run for, which decides what it reaches.
+/// The purpose of a command of the runner, which decides its access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// To prove something: without credentials.
     #[default]
     Check,
-    /// To see what the human's own tree says, before any agent works. Where the kernel can, what it
-    /// writes there is thrown away.
+    /// To get the result in the human's own tree, before any agent works. Its writes there are
+    /// discarded, if the kernel can do that.
     Preflight,
     /// To prepare a room before any agent worked: with the human's network and credentials.
     FirstSetup,
-    /// To prepare a room for what an agent committed: without credentials and secret files.
+    /// To prepare a room for an agent's commit: without credentials and secret files.
     Setup {
         /// With network.
         network: bool,
@@ -36,11 +36,11 @@ pub struct CheckOptions {
     pub dir: PathBuf,
     /// After this long it is ended with all its children; ten minutes by default.
     pub limit: Duration,
-    /// Variables it gets besides the runner's own environment without its secrets.
+    /// Variables in addition to the runner's own environment without its secrets.
     pub env: Vec<(String, String)>,
     /// The proof room that it runs in, if it does.
     pub place: Option<RoomPlace>,
-    /// What it is for.
+    /// The purpose of the command.
     pub purpose: Purpose,
     /// Files of a room that decide, relative to it: nothing changes them while it runs, where the
     /// kernel can see to that.

@@ -1,8 +1,7 @@
-//! What a turn left behind, gathered into [`Evidence`].
+//! The results of a turn, gathered into [`Evidence`].
 //!
-//! Invariant: looks, and changes nothing; it runs before the verify commands, so that what
-//! they do to the tree is not taken for the agent's. What does NOT live here: what any of
-//! it means (`judge`).
+//! Invariant: it only reads, and runs before the verify commands, so that their changes to the tree
+//! are not taken for the agent's. Not in this file: the meaning of the evidence (`judge`).
 
 mod attribution;
 
@@ -27,7 +26,7 @@ pub type Compare<'a> = &'a dyn Fn(&[u8], &[u8], Attribution) -> TaskFileChange;
 /// readable.
 const LISTED: usize = 200;
 
-/// What was known before the turn, and what was seen during it.
+/// The facts from before the turn, and the observations during it.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     /// The task's name and folder.
@@ -36,20 +35,20 @@ pub struct Inputs<'a> {
     pub focus: &'a CriterionKey,
     /// Where the repository stood before the turn.
     pub checkpoint: &'a Checkpoint,
-    /// The commit before the first attempt at this criterion: protected files and tests
-    /// are compared with it, so that a second attempt does not profit from what the first
-    /// one weakened. The checkpoint's own on a first attempt.
+    /// The commit before the first attempt at this criterion: protected files and tests are
+    /// compared with it, so that a second attempt does not profit from tests that the first one
+    /// weakened. The checkpoint's own on a first attempt.
     pub origin: &'a Oid,
     /// The state files before the turn.
     pub state: &'a StateFiles,
     /// Hooks and agent settings before the turn.
     pub settings: &'a Fingerprints,
-    /// What the human left uncommitted, as it was right before the turn: looked at again
-    /// ([`Fingerprints::below`]) after each verdict, so that one touch is blamed once.
+    /// The human's uncommitted files, as they were right before the turn. They are read again
+    /// ([`Fingerprints::below`]) after each verdict, so that one change is blamed once.
     pub human: &'a Fingerprints,
     /// Untracked files that verify commands made.
     pub artefacts: &'a BTreeSet<PathBuf>,
-    /// What the agent must not change.
+    /// Paths that the agent must not change.
     pub protection: &'a Protection,
     /// Canonical paths that the allowed calls of this turn write.
     pub writes: &'a [PathBuf],
@@ -63,7 +62,7 @@ pub struct Inputs<'a> {
     pub secret: &'a dyn Fn(&Path) -> bool,
     /// The iteration's date, `YYYY-MM-DD`.
     pub date: &'a str,
-    /// What the checks said before the work ([`super::Baseline::before`]).
+    /// The results of the checks before the work ([`super::Baseline::before`]).
     pub before: &'a [CheckResult],
     /// Criteria that were proven before.
     pub proven: &'a [CriterionKey],
@@ -77,7 +76,7 @@ pub struct Inputs<'a> {
 /// the status it was made from.
 #[derive(Clone, Debug)]
 pub struct Collected {
-    /// What was seen; `checks` is empty.
+    /// The observations; `checks` is empty.
     pub evidence: Evidence,
     /// HEAD against the working tree at the end of the turn.
     pub status: Status,
@@ -149,7 +148,7 @@ impl Seen<'_> {
         self.inputs.human.contains(path)
     }
 
-    /// What the agent left uncommitted.
+    /// The agent's uncommitted files.
     fn uncommitted(&self) -> Vec<PathChange> {
         let inputs = self.inputs;
         self.status
@@ -163,7 +162,7 @@ impl Seen<'_> {
             .collect()
     }
 
-    /// What happened to the human's own files: changed on disk, or in a commit.
+    /// Changes to the human's own files: on disk, or in a commit.
     fn human(&self) -> Result<Vec<PathChange>, VerifyError> {
         let mut touched = self.inputs.human.changed_below(self.repo.root())?;
         let committed = self.commits.iter().flat_map(|commit| &commit.paths);
@@ -271,8 +270,8 @@ pub(super) fn without_state(commit: &CommitSeen, layout: &Layout) -> CommitSeen 
     CommitSeen { paths: cut(paths.cloned().collect()), ..commit.clone() }
 }
 
-/// What differs in all between a commit and the working tree, by path. A path that was
-/// added and removed again is named all the same; that errs on the side of a finding.
+/// All differences between a commit and the working tree, by path. A path that was added and
+/// removed again is included, which errs on the side of a finding.
 fn union(committed: Vec<PathChange>, status: &Status) -> Vec<PathChange> {
     let mut all = status.all();
     all.extend(committed);

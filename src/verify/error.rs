@@ -1,8 +1,8 @@
 //! Errors: the repository cannot be read or written, or is in a state in which a run must not
 //! begin.
 //!
-//! Invariant: each names the operation and the path. Findings about an agent's work are no
-//! errors and live in `judge`.
+//! Invariant: each names the operation and the path. Findings about an agent's work are not errors
+//! and are in `judge`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub enum VerifyError {
     /// Git failed.
     #[error("cannot {operation} in {path}: {source}")]
     Git {
-        /// What was attempted, as in `read the index`.
+        /// The operation, as in `read the index`.
         operation: &'static str,
         /// The repository or the file.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum VerifyError {
     /// Another git process holds its lock, or died and left it behind.
     #[error("cannot {operation} in {path}: {source}")]
     Locked {
-        /// What was attempted, as in `write the index`.
+        /// The operation, as in `write the index`.
         operation: &'static str,
         /// The repository.
         path: PathBuf,
@@ -45,13 +45,13 @@ pub enum VerifyError {
     InProgress {
         /// Which.
         what: &'static str,
-        /// What git calls to end it.
+        /// The git command that ends it.
         abort: &'static str,
     },
     /// A file could not be read or written.
     #[error("cannot {operation} {path}: {source}")]
     Io {
-        /// What was attempted, as in `read`.
+        /// The operation, as in `read`.
         operation: &'static str,
         /// The file.
         path: PathBuf,
@@ -132,8 +132,8 @@ impl VerifyError {
                 Some(ExitCode::Write.hint())
             }
             Self::Linked { .. } => Some(
-                "`git worktree add` makes a checkout that works; if nobody made the link on purpose, \
-                 look where it leads before you change anything"
+                "use `git worktree add` to make another checkout; if the link is not intended, \
+                 check where it points before you change anything"
                     .into(),
             ),
             Self::ExcludesWatched { .. } => Some(
@@ -196,7 +196,7 @@ impl From<sys::SysError> for VerifyError {
 /// The reason why a run cannot begin in this repository (exit code 8).
 #[derive(Debug, thiserror::Error)]
 pub enum RepoProblem {
-    /// There is no repository.
+    /// The folder is not in a repository.
     #[error("{from} is not inside a git repository")]
     None {
         /// The folder where the search began.
@@ -236,11 +236,11 @@ pub enum RepoProblem {
     InProgress {
         /// Which.
         what: &'static str,
-        /// What git calls to end it.
+        /// The git command that ends it.
         abort: &'static str,
     },
     /// A lock file of another git process, running or dead, is in the way.
-    #[error("{path} exists: another git process is running, or one died")]
+    #[error("{path} exists: another git process is running, or one crashed")]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -248,7 +248,7 @@ pub enum RepoProblem {
     /// There is work that is not committed.
     #[error("the working tree is not clean:{}", listed(.changes))]
     Dirty {
-        /// What is not committed, outside the task's folder.
+        /// The uncommitted files outside the task's folder.
         changes: Vec<PathChange>,
     },
     /// The task is not in this repository.
@@ -265,7 +265,7 @@ pub enum RepoProblem {
         /// As given.
         name: String,
     },
-    /// `--branch` names a branch with other content than what is checked out.
+    /// `--branch` names a branch whose content differs from the checked-out one.
     #[error("the branch {name} exists at {at}, and its content differs from HEAD")]
     BranchElsewhere {
         /// As given.

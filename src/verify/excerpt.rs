@@ -1,4 +1,5 @@
-//! What is shown of a check's output: the line that says why, and the lines around it and at the end.
+//! The shown part of a check's output: the line with the reason, and the lines around it and at the
+//! end.
 //!
 //! Invariant: pure, over output that is redacted already; each cut is named.
 
@@ -25,7 +26,7 @@ static LOOKS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     .map(compiled)
 });
 
-/// Lines that only sum up, or tell of what passed.
+/// Lines that only summarize, or report passes.
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?i)could not compile|aborting due to|test failed, to rerun|targets? failed|test result:|did ?n[o']t exit successfully|npm (?:error|err!)|\b(?:0|no) (?:errors?|fail\w*)\b|\brecipe .* failed|^\s*warning\b|\b(?:ok|passed)$|^=+ .* =+$",
@@ -101,7 +102,7 @@ pub(super) fn excerpt(output: &str, count: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What the excerpt of an output quotes.
+    /// The lines that the excerpt of an output quotes.
     fn quoted(output: &str) -> String {
         said(output).trim_start_matches(" Its output says: ").to_owned()
     }

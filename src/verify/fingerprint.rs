@@ -1,7 +1,7 @@
-//! What a path holds, in a form that can be compared later.
+//! The content of a path, in a form that can be compared later.
 //!
-//! Invariant: links are never followed, so a link put in a file's place is a difference.
-//! What does NOT live here: which paths matter.
+//! Invariant: links are never followed, so a link put in a file's place is a difference. Not in
+//! this file: which paths matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +37,7 @@ impl Fingerprint {
     /// Looks at a path.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// If it exists and cannot be read.
     pub fn of(path: &Path) -> Result<Self, VerifyError> {
         let failed =
             |operation| move |source| VerifyError::Io { operation, path: path.to_owned(), source };
@@ -94,8 +94,8 @@ fn executable(_meta: &fs::Metadata) -> bool {
     false
 }
 
-/// Several paths and what they hold. The keys are as the maker chose them: relative to
-/// the repository for files of the tree, and so on.
+/// Several paths and their contents. The caller chooses the keys: relative to the repository for
+/// files of the tree, for example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprints(BTreeMap<PathBuf, Fingerprint>);
 
@@ -126,12 +126,12 @@ impl Fingerprints {
         self.0.keys().map(PathBuf::as_path)
     }
 
-    /// What one of them holds.
+    /// The content of one of them.
     pub fn get(&self, path: &Path) -> Option<&Fingerprint> {
         self.0.get(path)
     }
 
-    /// Whether there are none.
+    /// Is it empty?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -152,7 +152,7 @@ impl Fingerprints {
                 .is_some_and(|(candidate, _)| candidate.starts_with(path))
     }
 
-    /// What differs in a later look at the same things.
+    /// The differences in a later look at the same paths.
     pub fn differences(&self, later: &Self) -> Vec<PathChange> {
         let all: BTreeSet<&PathBuf> = self.0.keys().chain(later.0.keys()).collect();
         all.into_iter()
@@ -170,7 +170,7 @@ impl Fingerprints {
             .collect()
     }
 
-    /// What differs now from what was seen.
+    /// The differences between the recorded and the current content.
     ///
     /// # Errors
     /// If a path cannot be read.

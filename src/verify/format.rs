@@ -60,7 +60,7 @@ pub(crate) fn criteria(keys: &[CriterionKey]) -> String {
     list(&keys.iter().map(criterion).collect::<Vec<_>>())
 }
 
-/// What changes in TASK.md, in a few words.
+/// The changes to TASK.md, in a few words.
 pub(crate) fn task_change(change: &TaskFileChange) -> String {
     let all = [
         (change.unreadable.is_some(), "it cannot be read".to_owned()),
@@ -68,7 +68,7 @@ pub(crate) fn task_change(change: &TaskFileChange) -> String {
         (!change.added.is_empty(), format!("added {}", criteria(&change.added))),
         (change.verify_changed, "changed verify commands".to_owned()),
         (!change.others_ticked.is_empty(), format!("ticked {}", criteria(&change.others_ticked))),
-        (!change.unticked.is_empty(), format!("took the tick of {}", criteria(&change.unticked))),
+        (!change.unticked.is_empty(), format!("unticked {}", criteria(&change.unticked))),
         (change.text_changed, "changed other text".to_owned()),
     ];
     let told: Vec<String> = all.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();

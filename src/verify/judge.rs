@@ -70,7 +70,7 @@ impl Case<'_> {
             self.find(
                 FindingKind::UndecidedCall,
                 Weight::Tampering,
-                format!("Tool calls ran without a decision of the guard: {calls}."),
+                format!("Tool calls ran without a decision by the guard: {calls}."),
             );
         }
         if !evidence.settings.is_empty() {
@@ -133,9 +133,9 @@ impl Case<'_> {
             FindingKind::AroundChanged,
             Weight::Fails,
             format!(
-                "Programs or configuration outside of the repository, which checks or the agent use, \
-                 are not as they were when the run began: {paths}. Put them back; only a new run \
-                 takes them as they are."
+                "Programs or configuration outside the repository, which the checks or the agent \
+                 use, changed since the run began: {paths}. Put them back; only a new run accepts \
+                 the change."
             ),
         );
     }
@@ -190,9 +190,9 @@ impl Case<'_> {
                 FindingKind::TaskTakenBack,
                 Weight::Unclear,
                 format!(
-                    "TASK.md changed beyond the tick while a command of the agent could run, and \
-                     nobody can tell who did it ({}). The change is taken back, and this turn has \
-                     no verdict.",
+                    "TASK.md changed beyond the tick while an agent's command could run, so it is \
+                     unknown who changed it ({}). The change is undone, and this turn has no \
+                     verdict.",
                     format::task_change(change)
                 ),
             ),
@@ -238,7 +238,10 @@ impl Case<'_> {
             self.find(
                 FindingKind::Unticked,
                 fails,
-                format!("The tick was taken from {which}. Leave other boxes as they are."),
+                format!(
+                    "The boxes of other criteria were unticked: {which}. Leave other boxes as \
+                         they are."
+                ),
             );
         }
         if !change.removed.is_empty() || !change.added.is_empty() {
@@ -307,7 +310,7 @@ impl Case<'_> {
             self.find(
                 FindingKind::NoProgressEntry,
                 Weight::Said,
-                format!("{PROGRESS} has no entry of this iteration: the runner adds one."),
+                format!("{PROGRESS} has no entry for this iteration: the runner adds one."),
             );
             self.repairs.push(Repair::ProgressLine);
         }
@@ -348,15 +351,15 @@ impl Case<'_> {
             self.find(
                 FindingKind::NoCommit,
                 Weight::Fails,
-                format!("There is no commit of this turn. {how}"),
+                format!("This turn made no commit. {how}"),
             );
         } else if foreign.len() < evidence.commits.len() {
             self.find(
                 FindingKind::EmptyCommit,
                 Weight::Fails,
                 format!(
-                    "No commit of this turn changes anything but the task's state files: there is \
-                     no work in it. {how}"
+                    "This turn's commits change only the task's state files, and contain no work. \
+                     {how}"
                 ),
             );
         }
@@ -401,8 +404,8 @@ impl Case<'_> {
 
     /// Weighs the findings.
     fn close(mut self, proof: Proof) -> Verdict {
-        // The first finding is what people and the next prompt read first. A red check says what
-        // is wrong with the work; an open box or a missing commit only that it is not done.
+        // People and the next prompt read the first finding first. A red check says what is wrong
+        // with the work; an open box or a missing commit only says that it is not done.
         let red = |kind| matches!(kind, FindingKind::CheckFailed | FindingKind::Regression);
         let unfinished = |kind| {
             matches!(
@@ -413,7 +416,7 @@ impl Case<'_> {
                     | FindingKind::Uncommitted
             )
         };
-        // Checks see only what is committed.
+        // Checks see only committed files.
         let any_red = self.evidence.uncommitted.is_empty()
             && self.findings.iter().any(|finding| red(finding.kind));
         self.findings.sort_by_key(|finding| (finding.weight, any_red && unfinished(finding.kind)));
@@ -431,7 +434,7 @@ impl Case<'_> {
             VerdictResult::Pass(proof)
         };
         let mut repairs = Vec::new();
-        // Branch and tree first: what comes after is written on top of them.
+        // Branch and tree first: later repairs write on top of them.
         if self.repairs.contains(&Repair::BackToCheckpoint) {
             repairs.push(Repair::BackToCheckpoint);
         }
@@ -444,8 +447,8 @@ impl Case<'_> {
         Verdict { result, findings: self.findings, repairs }
     }
 
-    /// A tick stays only on a pass, and nothing else of TASK.md may differ even then. A
-    /// file that the human changed is never put back as a whole.
+    /// A tick is kept only on a pass, and even then no other difference in TASK.md. A file that the
+    /// human changed is never restored as a whole.
     fn task_mend(&self, result: &VerdictResult) -> Option<Repair> {
         let change = &self.evidence.task_file;
         match (change.by, result) {
@@ -459,15 +462,15 @@ impl Case<'_> {
     }
 }
 
-/// The last commit of a turn that counts as work, whatever the verdict on it: a later
-/// attempt at the same criterion needs no other.
+/// The last commit of a turn that counts as work, whatever its verdict: a later attempt at the same
+/// criterion needs no other.
 pub fn worked(evidence: &Evidence) -> Option<&Oid> {
     let straight = evidence.history == History::Straight;
     evidence.commits.iter().rfind(|commit| straight && counts(commit)).map(|commit| &commit.id)
 }
 
-/// Whether a commit counts as work on the task: our prefix, and something changed besides
-/// the state files. A merge brings other people's work and is none by itself.
+/// Does a commit count as work on the task? It needs our prefix, and a change outside the state
+/// files. A merge brings other people's work, so it does not count.
 pub(super) fn counts(commit: &CommitSeen) -> bool {
     commit.ours && !commit.merge && !commit.paths.is_empty()
 }

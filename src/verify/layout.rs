@@ -1,20 +1,19 @@
-//! Where a task's files lie, and what its commits and refs are called.
+//! The places of a task's files, and the names of its commits and refs.
 //!
-//! Invariant: pure; the names of the state files stand here once. What does NOT live
-//! here: their content.
+//! Invariant: pure; the names of the state files are defined only here. Not in this file: their
+//! content.
 
 use std::path::{Path, PathBuf};
 
-/// What the human writes: the criteria.
+/// The human's file: the criteria.
 pub const TASK: &str = "TASK.md";
-/// What happened, appended by agent and runner.
+/// The history, appended by agent and runner.
 pub const PROGRESS: &str = "progress.md";
 /// The signs, written by human and runner.
 pub const GUARDRAILS: &str = "guardrails.md";
-/// What must outlive a machine, written by the runner.
+/// The state that must outlive a machine, written by the runner.
 pub const STATE: &str = "state.json";
-/// The files that the runner alone writes. A log that is full is moved aside, once: what
-/// is older still is in git.
+/// The files that only the runner writes. A full log is moved aside, once: older lines are in git.
 pub const RECORDS: [&str; 5] = [STATE, "activity.log", "cost.log", "activity.log.1", "cost.log.1"];
 
 /// The subject of the runner's own commits, after the prefix.
@@ -69,7 +68,7 @@ impl Layout {
             })
     }
 
-    /// What the subject of every commit of this task begins with.
+    /// The prefix of every commit subject of this task.
     pub fn prefix(&self) -> String {
         format!("ralph({}): ", self.task)
     }
@@ -101,8 +100,8 @@ impl Layout {
         format!("{}/harness", self.refs())
     }
 
-    /// Where the task's refs lie. Whatever git does not take in a ref's name is written as `%` and
-    /// two hexadecimal digits.
+    /// The place of the task's refs. Characters that git does not allow in a ref's name are written
+    /// as `%` and two hexadecimal digits.
     fn refs(&self) -> String {
         let mut name = String::from("refs/ralph/");
         for byte in self.task.bytes() {

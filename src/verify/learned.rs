@@ -1,6 +1,6 @@
-//! What becomes harness: what the proof of a criterion rested on, and what humans committed.
+//! Additions to the harness: tests that the proof of a criterion rested on, and human commits.
 //!
-//! Invariant: a test that an agent changed stays what it was.
+//! Invariant: a test that an agent changed keeps its old content.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ pub struct Learned {
     pub fewer_tests: bool,
 }
 
-/// Adds what a proof at `commit` rested on: new tests, and what the task allows to change.
-/// `None` if there is nothing of the kind.
+/// Adds the files that a proof at `commit` rested on: new tests, and those that the task allows to
+/// change. `None` if there are none.
 ///
 /// # Errors
 /// If trees cannot be read or written.
@@ -49,8 +49,8 @@ pub fn learned(
     Ok(Some(Learned { harness: repo.laid_over(harness, commit, &new)?, fewer_tests }))
 }
 
-/// Lays what a human committed after `from`, up to `to`, over a harness. `None` if that is nothing
-/// but state files.
+/// Adds the humans' commits after `from`, up to `to`, to a harness. `None` if they change only
+/// state files.
 ///
 /// # Errors
 /// If trees cannot be read or written.

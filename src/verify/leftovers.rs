@@ -1,4 +1,4 @@
-//! What a run of ours left behind when it died.
+//! Leftovers of a run of ours that died.
 //!
 //! Invariant: changes nothing. Uncommitted changes count as ours only if HEAD is the commit that
 //! the dead run's journal names, or has only commits with the task's prefix on top of it.
@@ -18,7 +18,7 @@ pub enum Leftovers {
     Nothing,
     /// The dead run's: they can be saved as an attempt and put back.
     Ours,
-    /// Somebody worked here since: it is the human's.
+    /// A human worked here since, so they are the human's.
     Foreign,
 }
 

@@ -1,8 +1,9 @@
-//! A copy of what git ignores, made before an agent came: `node_modules`, `.venv`, `.env`.
+//! A copy of the files that git ignores, made before an agent works: `node_modules`, `.venv`,
+//! `.env`.
 //!
-//! Invariant: no command of an agent sees it. What changed while a run worked is never taken into
-//! it; what the human changed between two runs is. A run that died leaves it as it was, for nobody
-//! knows who changed what since.
+//! Invariant: no command of an agent sees it. Changes during a run are never copied into it; the
+//! human's changes between two runs are. After a run that died, it stays as it was, because the
+//! author of later changes is unknown.
 
 mod copy;
 mod ignored_copy;
@@ -25,10 +26,10 @@ use super::layout::Layout;
 /// Larger folders are not copied, in bytes.
 const LARGEST: u64 = 2 << 30;
 
-/// What a human hears of: copies that are as large, in bytes, or take as long.
+/// The limits above which a human gets a notice: size in bytes, and duration of the copy.
 const NOTED: (u64, Duration) = (256 << 20, Duration::from_secs(3));
 
-/// In the folder of the copy, what the tree was when the last run ended.
+/// In the folder of the copy: the state of the tree when the last run ended.
 const LEFT: &str = "left";
 
 /// The copy.
@@ -42,7 +43,7 @@ pub struct Master {
     shared: Vec<PathBuf>,
     /// The last run did not end by itself.
     died: bool,
-    /// What people are told.
+    /// Notices for people.
     notes: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ pub struct RoomFolders<'a> {
 /// Where the copy is kept.
 #[derive(Clone, Copy, Debug)]
 pub enum MasterFolder<'a> {
-    /// A run's: brought up to what the human left, and kept for the next run.
+    /// A run's copy: updated with the human's changes, and kept for the next run.
     Kept(&'a Path),
     /// As the last run left it; if no run has made one, a copy that is thrown away.
     AsLeft(&'a Path),
@@ -111,7 +112,7 @@ impl Master {
         }
     }
 
-    /// Brings the copy in `folder` up to what the human left in the tree.
+    /// Updates the copy in `folder` with the human's changes to the tree.
     fn open(
         root: &Path,
         layout: &Layout,
@@ -130,12 +131,13 @@ impl Master {
         Ok(master)
     }
 
-    /// Notes how the tree is now: what differs from this in the next run, the human changed.
+    /// Records the current state of the tree: differences from it in the next run are the human's
+    /// changes.
     ///
     /// # Errors
     /// If the notes cannot be written.
     pub fn close(&self, head: &str, ignored: &[PathBuf]) -> io::Result<()> {
-        // What an agent added is not the human's in the next run.
+        // An agent's additions are not the human's in the next run.
         let now = self.entries.iter().chain(ignored).map(|path| scan(&self.root, path));
         let now = now.fold(Stamps::default(), Stamps::and);
         fs::write(self.left(), now.bytes())?;
@@ -143,12 +145,12 @@ impl Master {
         fs::remove_file(self.open_mark())
     }
 
-    /// What the last run noted as the branch's commit when it ended.
+    /// The branch's commit at the end of the last run.
     pub fn head(&self) -> Option<String> {
         fs::read_to_string(self.folder.join("head")).ok().filter(|_| !self.died)
     }
 
-    /// What rooms are filled with.
+    /// The files for rooms.
     pub fn copied(&self) -> IgnoredCopy {
         IgnoredCopy::new(self.files(), self.entries.clone())
     }
@@ -158,12 +160,12 @@ impl Master {
         &self.shared
     }
 
-    /// What people are told.
+    /// Notices for people.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Leaves out what is too large.
+    /// Leaves out paths that are too large.
     fn sized(&mut self, entries: Vec<PathBuf>) -> Stamps {
         let mut all = Stamps::default();
         for entry in entries {
@@ -176,10 +178,10 @@ impl Master {
             let size = stamps.size() >> 30;
             let shown = entry.display();
             if is_built(&entry) {
-                self.notes.push(format!("{shown} has {size} GiB: the proof room builds it anew"));
+                self.notes.push(format!("{shown} is {size} GiB, so the proof room rebuilds it"));
             } else {
                 self.notes
-                    .push(format!("{shown} has {size} GiB: the proof room reads it where it is"));
+                    .push(format!("{shown} is {size} GiB, so the proof room reads it in place"));
                 self.shared.push(entry);
             }
         }
@@ -209,8 +211,8 @@ impl Master {
         if self.open_mark().exists() {
             self.died = true;
             self.notes.push(format!(
-                "the last run died: what changed since in files that git ignores is not taken \
-                 into the proof room; to take it, remove {}",
+                "the last run died: later changes to files that git ignores are not copied into \
+                 the proof room; to copy them, remove {}",
                 self.folder.display()
             ));
             return Ok(());
@@ -240,7 +242,7 @@ impl Master {
     }
 }
 
-/// What a human hears of a copy.
+/// The notice about a copy.
 fn noted(size: u64, took: Duration) -> Option<String> {
     (size >= NOTED.0 || took >= NOTED.1).then(|| {
         format!(

@@ -11,8 +11,8 @@ use regex::Regex;
 use super::harness::{EntryKind, FileEntry, SourceTree, Table, judges};
 use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus};
 
-/// What runners say that find no test, no target, or no script of the name: programs, and how their
-/// own line begins after its mark (`npm error`, `make: ***`).
+/// Messages of runners that find no test, no target, or no script of the name: programs, and the
+/// beginning of their own line after its mark (`npm error`, `make: ***`).
 const NO_TESTS: [(&[&str], &str); 15] = [
     (&["pytest", "py.test", "unittest", "nose2", "tox", "nox"], "no tests ran|ran 0 tests"),
     (
@@ -40,7 +40,7 @@ const NO_TESTS: [(&[&str], &str); 15] = [
     (&["ctest", "mix", "dart", "flutter", "go"], "no tests were found|.*does not match any tests"),
 ];
 
-/// What programs say of a file or a module that is not there, in lower case.
+/// Messages of programs about a missing file or module, in lower case.
 const NO_FILE: [&str; 9] = [
     "no such file",
     "not found",
@@ -102,7 +102,7 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
     !judges(&with_them, table, &[&check.command]).files.is_empty()
 }
 
-/// Whether a runner that the lines name says in a line of its own that it found no test. The product
+/// Does a runner that the lines name say in a line of its own that it found no test? The product
 /// may print the same words.
 fn says_no_tests(lines: &[String], output: &str) -> bool {
     let end = |c: char| !(c.is_alphanumeric() || "_.-".contains(c));

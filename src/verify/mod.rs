@@ -1,8 +1,8 @@
 //! Evidence from git and from verify commands, and the judge.
 //!
-//! Invariant: an agent's words, ticks, and exit reasons are claims. Only what the runner finds in
-//! git, on disk, and with the commands it runs itself is evidence, and missing evidence is never
-//! proof. The engine acts on the verdict; `task` knows what TASK.md means.
+//! Invariant: an agent's words, ticks, and exit reasons are claims. Only the runner's own findings
+//! in git, on disk, and from the commands that it runs itself are evidence, and missing evidence is
+//! never proof. The engine acts on the verdict; `task` knows the meaning of TASK.md.
 //!
 //! An iteration calls, in this order:
 //! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;

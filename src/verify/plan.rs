@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(commands(phase, &[]), ["mine", "both", "all", "quick", "slow"]);
         assert_eq!(commands(phase, &[("slow", 30_000)]), ["mine", "both", "all", "quick", "slow"]);
         assert_eq!(commands(phase, &[("slow", 30_001)]), ["mine", "both", "all", "quick"]);
-        // Its own may cost what they like.
+        // Its own may take any time.
         assert_eq!(commands(phase, &[("mine", 90_000), ("slow", 1)]).len(), 5);
     }
 

@@ -1,8 +1,8 @@
-//! Where the checks of a proof run: a private repository, copies of ignored files, and folders of
-//! its own for HOME and temporary files.
+//! The place of a proof's checks: a private repository, copies of ignored files, and private
+//! folders for HOME and temporary files.
 //!
-//! Invariant: each check finds the room as the first one did, but for ignored files. What does NOT
-//! live here: how rooms are made (`proof_rooms`), and what encloses a check's processes.
+//! Invariant: each check finds the room as the first one did, except for ignored files. Not in this
+//! file: creating rooms (`proof_rooms`), and confining a check's processes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ use crate::sys::remove_tree;
 /// A check that turns green faster than this runs again at once.
 const QUICK: u64 = 5_000;
 
-/// What a room shows.
+/// The content of a room.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     /// The commit.
     pub commit: &'a Oid,
-    /// What differs from it.
+    /// The differences from it.
     pub edits: &'a [TreeEdit],
 }
 
@@ -46,7 +46,7 @@ pub struct ProofRoom {
     room: PrivateRepo,
     place: RoomPlace,
     human: Vec<TreeEdit>,
-    /// What its `setup:` was made from.
+    /// The files that its `setup:` was made from.
     set_up: Option<SetupInputs>,
 }
 
@@ -65,12 +65,12 @@ impl ProofRoom {
         self.room.work()
     }
 
-    /// What is in it and ignored.
+    /// Its ignored files.
     pub(super) fn ignored(&mut self) -> Result<Vec<PathBuf>, VerifyError> {
         self.room.ignored()
     }
 
-    /// Can no commit bring a path: does git ignore it, or is it outside of the repository?
+    /// Can no commit bring a path: does git ignore it, or is it outside the repository?
     pub(super) fn ignores(&mut self, path: &Path) -> bool {
         let roots = [&self.place.work, &self.place.seen_at, &self.place.own];
         let inside = roots.iter().find_map(|root| path.strip_prefix(root).ok());
@@ -80,7 +80,7 @@ impl ProofRoom {
         inside.is_absolute() || !leaves && self.room.ignores(&inside)
     }
 
-    /// What the human left uncommitted.
+    /// The human's uncommitted files.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human
     }
@@ -97,8 +97,8 @@ impl ProofRoom {
         }
     }
 
-    /// Runs checks, one after the other, on what the room is to show. Each finds the room as the
-    /// first did, but for ignored files.
+    /// Runs checks, one after the other, on the requested content. Each finds the room as the first
+    /// did, except for ignored files.
     ///
     /// # Errors
     /// If the room cannot be brought there.
@@ -117,7 +117,7 @@ impl ProofRoom {
         Ok(ran)
     }
 
-    /// Brings the room to what it is to show. Returns the options of commands in it.
+    /// Brings the room to the requested content. Returns the options of commands in it.
     async fn show(
         &mut self,
         shown: Shown<'_>,
@@ -149,8 +149,8 @@ impl ProofRoom {
         Ok(failed)
     }
 
-    /// Runs `setup:` again if what it depends on differs from what it was made from. Returns the
-    /// command that failed.
+    /// Runs `setup:` again if the files that it depends on differ from those of its last run.
+    /// Returns the command that failed.
     ///
     /// # Errors
     /// If the room cannot be brought there.
@@ -167,7 +167,7 @@ impl ProofRoom {
         }
         let purpose = Purpose::Setup { network: setup.network };
         let failed = self.prepare(shown, &setup.commands, purpose, to_run).await?;
-        // What a failed one left behind does not count.
+        // Leftovers of a failed one do not count.
         self.set_up = Some(inputs).filter(|_| failed.is_none());
         Ok(failed)
     }

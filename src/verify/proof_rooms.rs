@@ -1,8 +1,8 @@
 //! The proof rooms of a run: one that stays warm, and new ones in which nothing has run.
 //!
-//! Invariant: nothing that an agent did after the run's start reaches a room, but the commits that
-//! are to be proven. The room in use is at the same path as every other one, since what `setup:`
-//! makes may know that path. What does NOT live here: how a check runs in a room.
+//! Invariant: nothing that an agent did after the run's start reaches a room, except for the
+//! commits to be proven. The room in use is at the same path as every other one, since the output
+//! of `setup:` may contain that path. Not in this file: running a check in a room.
 
 use std::fs;
 use std::io;
@@ -31,9 +31,9 @@ pub struct ProofRooms {
     seen_at: SeenAt,
     branch: String,
     master: Master,
-    /// What `setup:` made, and from what.
+    /// The output of `setup:`, and its inputs.
     set_up: Option<(IgnoredCopy, SetupInputs)>,
-    /// What the human left uncommitted, and is shown with every commit.
+    /// The human's uncommitted files, which are shown with every commit.
     human: Vec<TreeEdit>,
     warm: Option<ProofRoom>,
     /// The warm room is not at its path, since another one is.
@@ -64,7 +64,7 @@ impl ProofRooms {
     }
 
     /// Prepares the warm room with a task's `setup:`, before any agent works. Later rooms are
-    /// filled with what it made there. Returns the command that failed.
+    /// filled with its output. Returns the command that failed.
     ///
     /// # Errors
     /// If the room cannot be made.
@@ -90,12 +90,12 @@ impl ProofRooms {
         Ok(failed)
     }
 
-    /// Says which files that git ignores lead commands from a room back to the repository's own
-    /// working tree: there checks would test what an agent may change at any time. `files` are the
+    /// Lists the ignored files that lead commands from a room back to the repository's own working
+    /// tree: there, checks would test files that an agent may change at any time. `files` are the
     /// commit's.
     ///
     /// # Errors
-    /// If the room cannot be brought to the commit, or git cannot say what it ignores.
+    /// If the room cannot be brought to the commit, or git cannot list the ignored files.
     pub async fn leads_back(
         &mut self,
         commit: &Oid,
@@ -124,7 +124,7 @@ impl ProofRooms {
         Ok(leads_back(&found))
     }
 
-    /// Why a check cannot be run at all, whatever the work is.
+    /// The reason why a check cannot be run at all, whatever the work is.
     ///
     /// # Errors
     /// If a room cannot be made.
@@ -157,7 +157,7 @@ impl ProofRooms {
         }
     }
 
-    /// Gives a room back: a warm one stays, a cold one goes.
+    /// Gives a room back: a warm one is kept, a cold one is removed.
     pub(super) fn give_back(&mut self, room: ProofRoom, warmth: Warmth) {
         match warmth {
             Warmth::Warm => self.warm = Some(room),
@@ -171,7 +171,7 @@ impl ProofRooms {
         self.make(warmth)
     }
 
-    /// What the human left uncommitted.
+    /// The human's uncommitted files.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human
     }
@@ -190,12 +190,12 @@ impl ProofRooms {
         }
     }
 
-    /// What people are told about the copies.
+    /// Notices about the copies.
     pub fn notes(&self) -> &[String] {
         self.master.notes()
     }
 
-    /// Ends the use of the copy of ignored files: what changes from now on, the human changes.
+    /// Ends the use of the copy of ignored files: later changes are the human's.
     pub fn close(&self, head: &Oid, ignored: &[PathBuf]) {
         if let Err(error) = self.master.close(head.as_str(), ignored) {
             tracing::debug!(%error, "the next run cannot tell who changed ignored files");
@@ -212,7 +212,7 @@ impl ProofRooms {
         Ok(())
     }
 
-    /// The warm room is where it was; what is left of another one goes.
+    /// Moves the warm room back, and removes the leftovers of another one.
     fn move_back(&mut self) -> Result<(), VerifyError> {
         if self.aside {
             let (at, aside) = self.folders();
@@ -253,7 +253,7 @@ impl ProofRooms {
     }
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder, if it exists.
 fn clear(folder: &Path) -> Result<(), VerifyError> {
     match remove_tree(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

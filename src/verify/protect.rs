@@ -1,7 +1,7 @@
 //! Which paths the agent must not change in a task.
 //!
-//! Invariant: a path stays protected when it is deleted, and is protected before it is
-//! there. What does NOT live here: whether it was changed.
+//! Invariant: a path stays protected when it is deleted, and is protected before it exists. Not in
+//! this file: whether it was changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ const MOST: usize = 40;
 /// Most links that are followed one after the other.
 const HOPS: usize = 8;
 
-/// The task's globs, what the runner itself runs, and the files whose exit status decides a check.
+/// The task's globs, the scripts that the runner itself runs, and the files whose exit status
+/// decides a check.
 #[derive(Clone, Debug)]
 pub struct Protection {
     globs: GlobSet,
@@ -28,7 +29,7 @@ pub struct Protection {
 }
 
 impl Protection {
-    /// What a task protects; state files are protected in their own way.
+    /// The protected paths of a task; state files have their own protection.
     ///
     /// # Errors
     /// If a glob cannot be understood.
@@ -50,8 +51,8 @@ impl Protection {
         Ok(Self { globs, files: BTreeSet::new(), judges: BTreeSet::new(), is_fixed: |_| false })
     }
 
-    /// The same with more files and folders, relative to the root: what the runner itself
-    /// runs must not change, whoever named it.
+    /// The same with more files and folders, relative to the root: the scripts that the runner
+    /// itself runs must not change, whoever named them.
     #[must_use]
     pub fn with(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.files.extend(paths);
@@ -65,8 +66,8 @@ impl Protection {
         self
     }
 
-    /// The same with what protected paths lead to by links of the start, since git names a changed
-    /// file by its real path.
+    /// The same with the targets of protected links at the start, since git names a changed file by
+    /// its real path.
     #[must_use]
     pub fn with_links(mut self, start: &dyn SourceTree) -> Self {
         for _ in 0..HOPS {
@@ -80,8 +81,8 @@ impl Protection {
         self
     }
 
-    /// What a protected link of the start leads to, and files that a protected path names through
-    /// a link.
+    /// The target of a protected link at the start, and files that a protected path names through a
+    /// link.
     fn behind_links(&self, start: &dyn SourceTree) -> BTreeSet<PathBuf> {
         let paths = start.paths();
         let links = paths.iter().filter(|(_, entry)| entry.kind == EntryKind::Link);

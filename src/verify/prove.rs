@@ -1,7 +1,7 @@
 //! A proof: checks at a commit, and once more with the harness put back.
 //!
 //! Invariant: the verdict, the in-turn check, the last proof, and the commands that derive proofs
-//! again use this one path. What does NOT live here: what follows from the results.
+//! again use this one path. Not in this file: the consequences of the results.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use crate::model::{
     PathChange, PutBackRun, Task,
 };
 
-/// What the checks came to.
+/// The results of the checks.
 #[derive(Debug, Default)]
 pub struct Proved {
     /// The results at the commit.
@@ -39,12 +39,12 @@ pub struct Proved {
     pub put_back: Option<PutBackRun>,
 }
 
-/// What proofs of a task rest on.
+/// The basis of a task's proofs.
 #[derive(Clone, Copy)]
 pub struct ProofRules<'a> {
     /// Where objects are.
     pub repo: &'a dyn Repo,
-    /// The task's files, which have rules of their own.
+    /// The task's files, which have their own rules.
     pub layout: &'a Layout,
     /// Which paths are harness by convention.
     pub table: &'a Table,
@@ -56,7 +56,7 @@ pub struct ProofRules<'a> {
     pub protect: &'a GlobSet,
     /// How commands ended at the start.
     pub first_seen: &'a [FirstSeen],
-    /// What prepares the room.
+    /// The commands that prepare the room.
     pub setup: &'a RoomSetup,
 }
 
@@ -85,8 +85,8 @@ impl ProofRules<'_> {
     }
 }
 
-/// Runs the checks on what is shown, and those that are green in another room with the harness put
-/// back.
+/// Runs the checks on the shown content, and the green ones again in another room with the harness
+/// put back.
 ///
 /// # Errors
 /// If git fails, or the room cannot be brought to the commit.
@@ -102,7 +102,7 @@ pub async fn prove(
     rooms.give_back(room, warmth);
     let (mut proved, again) = first?;
     if let Some(again) = again {
-        // What the changed harness left in the first room must not decide here.
+        // Effects of the changed harness in the first room must not decide here.
         let mut fresh = rooms.fresh(warmth)?;
         let ran = again.run(&mut fresh, rules, &mut proved, (to_run.1, options)).await;
         fresh.remove();
@@ -114,7 +114,7 @@ pub async fn prove(
 /// The run with the harness put back, if there is one.
 struct Again {
     commit: Oid,
-    /// What is shown besides the commit.
+    /// Additions to the commit.
     edits: Vec<TreeEdit>,
     harness: Harness,
     checks: Vec<PlannedCheck>,
@@ -193,7 +193,7 @@ async fn first_run(
     Ok((proved, Some(Again { commit, edits, harness, checks: again, left_out })))
 }
 
-/// What checks changed of the paths that decide.
+/// The changes of checks to the paths that decide.
 fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec<CheckWrote> {
     let wrote = ran.iter().filter_map(|check| {
         let paths: Vec<PathChange> =
@@ -204,7 +204,7 @@ fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec<CheckWrote
     wrote.collect()
 }
 
-/// Runs `setup:` if the commit needs it, with the harness put back. Returns what failed.
+/// Runs `setup:` if the commit needs it, with the harness put back. Returns the failed command.
 async fn set_up(
     room: &mut ProofRoom,
     shown: Shown<'_>,
@@ -239,13 +239,13 @@ struct Harness {
 }
 
 impl Harness {
-    /// What decides, as far as a sandbox can hold so many files.
+    /// The files that decide, as far as a sandbox can protect so many files.
     fn fixed(&self) -> Vec<PathBuf> {
         const MOST: usize = 64;
         self.found.judges.iter().take(MOST).cloned().collect()
     }
 
-    /// What checks changed of the harness and in the task's folder.
+    /// The changes of checks to the harness and in the task's folder.
     fn written(&self, ran: &[RoomCheck], rules: &ProofRules<'_>) -> Vec<CheckWrote> {
         let folder = rules.layout.folder();
         let decides = |path: &Path| {
@@ -283,7 +283,7 @@ impl Harness {
             may_change: rules.may_change,
             protect: rules.protect,
         });
-        // The task's own files are judged by rules of their own.
+        // The task's own files have their own rules.
         found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
         found.changed.retain(|path| !rules.layout.is_state_file(path));
         let changes = found.changed.iter().map(|path| {
@@ -323,7 +323,7 @@ pub fn may_change(task: &Task, focus: Option<&CriterionKey>) -> Result<GlobSet, 
     globs(task.settings.may_change.iter().chain(own))
 }
 
-/// Globs, and everything below what they match.
+/// Globs, and everything below their matches.
 ///
 /// # Errors
 /// If one cannot be understood.

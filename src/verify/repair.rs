@@ -1,9 +1,9 @@
 //! Repairs that a verdict asks for, made on disk and in git.
 //!
-//! Invariant: before anything is overwritten, the attempt is kept under its ref, with the
-//! state files even where git ignores them; nothing of the human's is touched. What does
-//! NOT live here: the progress line and the state commit, which are written with every
-//! iteration's record anyway, and held work.
+//! Invariant: before anything is overwritten, the attempt is kept under its ref, with the state
+//! files even if git ignores them; the human's files are not touched. Not in this file: the
+//! progress line and the state commit, which are written with every iteration's record anyway, and
+//! held work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::state::{StateFiles, keep_list};
 use crate::model::{Checkpoint, Oid, Repair};
 use crate::sys::{Durability, FileMode, atomic};
 
-/// What a repair works from.
+/// The input of a repair.
 #[derive(Clone, Copy)]
 pub struct RepairContext<'a> {
     /// The task's name and folder.
@@ -28,7 +28,7 @@ pub struct RepairContext<'a> {
     pub origin: &'a Oid,
     /// The state files before the turn.
     pub state: &'a StateFiles,
-    /// What the human left uncommitted.
+    /// The human's uncommitted files.
     pub human: &'a Fingerprints,
     /// The next free number of an attempt's ref.
     pub number: u32,
@@ -49,7 +49,7 @@ pub enum KeepTick {
     No,
 }
 
-/// What was done.
+/// The repairs that were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
     /// The attempt, if it had to be kept.
@@ -84,8 +84,8 @@ pub fn repair(
     for repair in wanted {
         match repair {
             Repair::BackToCheckpoint => {
-                // State files have repairs of their own, which know whose change it was: a
-                // human may have written in one of them meanwhile.
+                // State files have their own repairs, which distinguish the author of a change: a
+                // human may have edited one of them meanwhile.
                 let keep = keep_list(repo.root(), context.human, context.layout.state_files())?;
                 repairs.left = repo.back_to(context.checkpoint, &keep)?;
             }

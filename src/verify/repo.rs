@@ -1,10 +1,9 @@
-//! What the runner asks of a repository, and the nouns of the answers.
+//! The interface to a repository, and the types of its answers.
 //!
-//! Invariant: no answer depends on the environment's `GIT_*` variables but the identity, for
-//! which a caller hands them in; no call runs a
-//! hook, a filter program, a pager or an editor, and none signs. Calls block; an async
-//! caller moves them off its thread. What does NOT live here: git itself (`git`), and
-//! what the answers mean (`collect`, `judge`).
+//! Invariant: no answer depends on the environment's `GIT_*` variables except the identity, for
+//! which a caller passes them in; no call runs a hook, a filter program, a pager, or an editor, and
+//! none signs. Calls block; an async caller moves them off its thread. Not in this file: git itself
+//! (`git`), and the meaning of the answers (`collect`, `judge`).
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -38,7 +37,7 @@ impl std::fmt::Display for Person {
 /// Whose commits they are, as git tells it apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Who wrote what is committed.
+    /// The author and committer of commits.
     pub author: Person,
     /// Who commits it.
     pub committer: Person,
@@ -66,7 +65,7 @@ impl Identity {
     }
 }
 
-/// Whether a run goes on beside uncommitted work.
+/// Does a run continue with uncommitted work in the tree?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dirt {
     /// No: the run must not begin.
@@ -89,10 +88,10 @@ pub enum Branch<'a> {
 pub struct Preflight {
     /// Where it begins.
     pub checkpoint: Checkpoint,
-    /// What the human left uncommitted outside the task's folder.
+    /// The human's uncommitted files outside the task's folder.
     pub human: Fingerprints,
-    /// What is uncommitted in the task's folder: the human prepared the task. The runner
-    /// commits it first, and says so.
+    /// The uncommitted files in the task's folder: the human prepared the task. The runner commits
+    /// them first, and says so.
     pub prepared: Vec<PathBuf>,
     /// Hooks and agent settings as they are.
     pub settings: Fingerprints,
@@ -101,8 +100,8 @@ pub struct Preflight {
 }
 
 impl Preflight {
-    /// The hooks and agent settings that a human should know of before a run: what git
-    /// itself keeps in every repository and submodule is left out.
+    /// The hooks and agent settings that a human should know of before a run, except for those that
+    /// git itself keeps in every repository and submodule.
     pub fn hooks_and_settings(&self) -> impl Iterator<Item = &Path> {
         self.settings
             .paths()
@@ -132,7 +131,7 @@ impl Status {
     }
 }
 
-/// What became of the branch since a checkpoint.
+/// The changes to the branch since a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Since {
     /// Whether it grew or was rewritten.
@@ -148,8 +147,7 @@ pub struct Since {
 pub struct Ancestor {
     /// Its id.
     pub id: Oid,
-    /// Its first parent; none of the first commit, and of the last one that a shallow clone
-    /// holds.
+    /// Its first parent; none for the first commit, and for the last one that a shallow clone has.
     pub parent: Option<Oid>,
     /// The first line of its message.
     pub subject: String,
@@ -173,8 +171,8 @@ pub enum FirstWork {
     Unknown,
 }
 
-/// More commits than this in one turn are not looked at one by one. What they change in
-/// all is seen by comparing the ends.
+/// More commits than this in one turn are not read one by one. Comparing the ends shows all their
+/// changes.
 pub const COMMITS: usize = 1000;
 
 /// An attempt that was kept.
@@ -206,9 +204,9 @@ pub trait Repo: Send + Sync {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError>;
 
-    /// Whether a run may begin, and on what. Changes nothing but HEAD, and that only for
-    /// [`Branch::Named`]. [`Repo::exclude`] comes before it, or the runner's own files are
-    /// taken for the human's.
+    /// Can a run begin, and on which commit? Changes nothing except HEAD, and that only for
+    /// [`Branch::Named`]. Call [`Repo::exclude`] first, or the runner's own files are taken for the
+    /// human's.
     ///
     /// # Errors
     /// The first problem that was met, with its way out.
@@ -238,13 +236,14 @@ pub trait Repo: Send + Sync {
     /// If the index or the tree cannot be read.
     fn status(&self) -> Result<Status, VerifyError>;
 
-    /// What git ignores and is there; a folder that is ignored as a whole is one entry.
+    /// The existing ignored files; a folder that is ignored as a whole is one entry.
     ///
     /// # Errors
     /// If the tree cannot be read.
     fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// What became of the branch since a checkpoint; `prefix` tells our commits from others.
+    /// The changes to the branch since a checkpoint; `prefix` distinguishes our commits from
+    /// others.
     ///
     /// # Errors
     /// If commits cannot be read.
@@ -263,7 +262,7 @@ pub trait Repo: Send + Sync {
     /// If commits cannot be read.
     fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError>;
 
-    /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
+    /// Is HEAD this commit or a descendant of it? No, if the commit does not exist.
     ///
     /// # Errors
     /// If commits cannot be read.
@@ -281,7 +280,7 @@ pub trait Repo: Send + Sync {
     /// If trees cannot be read.
     fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError>;
 
-    /// What a commit holds at a path, if that is a file.
+    /// The content of a file in a commit; none if the path is not a file.
     ///
     /// # Errors
     /// If the tree cannot be read.
@@ -293,10 +292,10 @@ pub trait Repo: Send + Sync {
     /// If the index cannot be read.
     fn tracks(&self, path: &Path) -> Result<bool, VerifyError>;
 
-    /// The hooks and agent settings that could widen what an agent may do, tracked by git
-    /// or not: `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks
-    /// and what its configuration says. Keys are relative to the root, or begin with
-    /// `.git/`. To be asked before each turn, for a verify command may change them too.
+    /// The hooks and agent settings that could widen an agent's permissions, tracked by git or not:
+    /// `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks, and its
+    /// configuration. Keys are relative to the root, or begin with `.git/`. Call it before each
+    /// turn, because a verify command may change them, too.
     ///
     /// # Errors
     /// If one of them cannot be read.
@@ -307,12 +306,12 @@ pub trait Repo: Send + Sync {
     /// removed as by [`Repo::unlock`], and returned.
     ///
     /// # Errors
-    /// What is in the way.
+    /// The reason why not.
     fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// Removes the locks of a commit that nobody holds: those that came to be in a time, or
-    /// else since the repository was opened here, are still there two seconds later, and can
-    /// be no living git's. Gives them.
+    /// Removes stale locks of a commit: those that appeared in a given time, or else since the
+    /// repository was opened here, still exist two seconds later, and cannot belong to a living
+    /// git. Returns them.
     ///
     /// # Errors
     /// If one cannot be removed.
@@ -321,9 +320,9 @@ pub trait Repo: Send + Sync {
         born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// Commits these paths as they are in the working tree, on top of this branch, which
-    /// must be checked out, and nothing else: what is staged stays staged. A path that is gone is removed; one that git
-    /// ignores and does not hold yet is left out. Gives `None` if nothing differs.
+    /// Commits only these paths as they are in the working tree, on top of this branch, which must
+    /// be checked out. Staged changes stay staged. A missing path is removed; one that git ignores
+    /// and does not track yet is left out. Returns `None` if nothing differs.
     ///
     /// # Errors
     /// [`VerifyError::OtherBranch`] if another branch is checked out,
@@ -356,10 +355,10 @@ pub trait Repo: Send + Sync {
         without: &Fingerprints,
     ) -> Result<SavedAttempt, VerifyError>;
 
-    /// Puts the checkpoint's branch and tree back. `keep` is left as it is in the working
-    /// tree, and so is everything that git ignores. Gives the paths that had to be left
-    /// because something kept is in their way, or because they are repositories.
-    /// To be called only after [`Repo::save_attempt`] succeeded.
+    /// Restores the checkpoint's branch and tree. `keep` is left as it is in the working tree, and
+    /// so is everything that git ignores. Returns the paths that could not be restored because a
+    /// kept file is in their way, or because they are repositories. Call it only after
+    /// [`Repo::save_attempt`] succeeded.
     ///
     /// # Errors
     /// If a file or a ref cannot be written; calling it again is safe.
@@ -369,8 +368,8 @@ pub trait Repo: Send + Sync {
         keep: &Fingerprints,
     ) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// Puts single paths of the working tree back to what a commit holds, or removes what
-    /// it does not hold; the index follows.
+    /// Restores single paths of the working tree to their content in a commit, or removes those
+    /// that it does not have; the index follows.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -394,7 +393,7 @@ pub trait Repo: Send + Sync {
     /// If trees cannot be read.
     fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError>;
 
-    /// Makes a ref name a commit or a tree, whatever it named before.
+    /// Points a ref to a commit or a tree, whatever it named before.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -406,7 +405,7 @@ pub trait Repo: Send + Sync {
     /// [`VerifyError::Conflicts`], or if git fails.
     fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError>;
 
-    /// Moves the branch and the working tree to what [`Self::merged`] made, with these files
+    /// Moves the branch and the working tree to the result of [`Self::merged`], with these files
     /// written over it.
     ///
     /// # Errors
@@ -419,8 +418,8 @@ pub trait Repo: Send + Sync {
         identity: &Identity,
     ) -> Result<Oid, VerifyError>;
 
-    /// Prepares the proof rooms of a run, from the repository as it is now: before an agent comes.
-    /// What the human left uncommitted is shown in them.
+    /// Prepares the proof rooms of a run, from the current repository: before an agent works. The
+    /// human's uncommitted files are shown in them.
     ///
     /// # Errors
     /// If something cannot be read or copied.

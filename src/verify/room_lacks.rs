@@ -1,4 +1,5 @@
-//! What the proof room lacks, told from a check that is red there and green in the working tree.
+//! The missing parts of the proof room, found from a check that is red there and green in the
+//! working tree.
 //!
 //! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
 
@@ -59,20 +60,20 @@ const SIGNS: [Sign; 5] = [
 /// A file is missing. Checks look for files that are not there, too.
 const FILE: Sign = (
     &["No such file or directory", "ENOENT", "cannot open", "can't open"],
-    "show it with `visible: [PATH]` if it lies outside of the repository, or make it with \
+    "show it with `visible: [PATH]` if it is outside the repository, or make it with \
      `setup: [COMMAND]`",
 );
 
-/// What helps if nothing else does.
+/// The last resort.
 const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
 
-/// Why the room is to blame for a check that is red in it, and what helps. `own` is the path of
-/// the working tree, if the room is seen at another one.
+/// The reason why the room is to blame for a check that is red in it, and the remedy. `own` is the
+/// path of the working tree, if the room is seen at another one.
 pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) -> Option<String> {
     let moved = own.and_then(|own| line_with(&room.output, own)).map(|line| {
         format!(
-            "`{line}` shows that a file that git ignores knows the path of the working tree: make \
-             it in the room, for example `setup: [rm -rf build && cmake -B build]`"
+            "`{line}` shows that a file that git ignores contains the path of the working tree: \
+             make it in the room, for example `setup: [rm -rf build && cmake -B build]`"
         )
     });
     let tells = |found: &Sign| *found != FILE || tree.status != room.status;
@@ -101,14 +102,14 @@ pub(super) fn leads_back(found: &[PathBuf]) -> Option<String> {
     let help = Vec::from_iter(help).join("; ");
     (!paths.is_empty()).then(|| {
         format!(
-            "{} {verb} from the proof room back to the working tree: a check would test what is \
-             there, and not the commit\n  make {it} in the room, {help}; {TREE}",
+            "{} {verb} from the proof room back to the working tree: a check would test that tree \
+             instead of the commit\n  make {it} in the room, {help}; {TREE}",
             paths.join(", ")
         )
     })
 }
 
-/// How a room gets such a file of its own.
+/// The way to create such a file in the room.
 fn remade(path: &Path) -> &'static str {
     let part = |is: fn(&str) -> bool| path.iter().any(|it| it.to_str().is_some_and(is));
     if part(|name| name == "node_modules") {
@@ -143,7 +144,7 @@ pub fn setup_failed(setup: &CheckResult) -> String {
     )
 }
 
-/// What helps for a sign in an output.
+/// The remedy for a sign in an output.
 fn help((signs, help): &Sign, output: &str) -> String {
     let is = |sign| signs.contains(&sign);
     if is("ECONNREFUSED")
@@ -175,9 +176,9 @@ fn refused(output: &str) -> Option<(&str, &str)> {
     Some((found.name("host")?.as_str(), found.name("port")?.as_str()))
 }
 
-/// What a check lacks that is red before the work and after it for the same reason; `names` are
-/// those of the repository's files, and `ignores` says what git ignores. What the work itself
-/// should have made is not the room's fault.
+/// The missing part of a check that is red before the work and after it for the same reason;
+/// `names` are those of the repository's files, and `ignores` tells whether git ignores a path. The
+/// room is not to blame for files that the work itself should have created.
 pub(super) fn lacks_in_both(
     before: &CheckResult,
     now: &CheckResult,
@@ -212,8 +213,8 @@ pub(super) fn lacks_in_both(
     ))
 }
 
-/// Why a check cannot be run at all, whatever the work is: a program or a test tool is not there.
-/// `ignores` says what git ignores. `None` if the work may have to make it.
+/// The reason why a check cannot be run at all, whatever the work is: a program or a test tool is
+/// missing. `ignores` tells whether git ignores a path. `None` if the work may have to create it.
 pub(super) fn cannot_run(
     check: &CheckResult,
     ignores: impl FnOnce(&Path) -> bool,
@@ -256,7 +257,7 @@ pub(super) fn cannot_run(
     ))
 }
 
-/// The line of an output that says that something outside of the work may be missing.
+/// The line of an output which says that something outside the work may be missing.
 pub fn may_lack(check: &CheckResult) -> Option<&str> {
     let found = sign(check).filter(|found| **found != FILE && !check.passed())?;
     let line = |line: &&str| found.0.iter().any(|sign| line.contains(sign));
@@ -311,7 +312,7 @@ fn missing_name(output: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-/// How an output shows that something is missing, and what helps.
+/// Signs of a missing part in an output, and the remedy.
 type Sign = (&'static [&'static str], &'static str);
 
 fn sign(check: &CheckResult) -> Option<&'static Sign> {

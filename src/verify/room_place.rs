@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The folders of a room, for whatever encloses its processes.
+/// The folders of a room, for the sandbox of its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomPlace {
     /// The working tree.
@@ -11,7 +11,7 @@ pub struct RoomPlace {
     pub own: PathBuf,
     /// Where commands see the room's tree: at the repository's own path, if that is possible.
     pub seen_at: PathBuf,
-    /// What belongs to the room besides: HOME, temporary files, logs.
+    /// Other parts of the room: HOME, temporary files, logs.
     pub folder: PathBuf,
     /// Folders of objects: where they are, and where the room looks for them.
     pub borrowed: Vec<(PathBuf, PathBuf)>,

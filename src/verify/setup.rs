@@ -67,7 +67,7 @@ const MANIFESTS: [&str; 51] = [
 /// The same, by the end of their names.
 const ENDINGS: [&str; 5] = [".gemspec", ".csproj", ".fsproj", ".vbproj", ".cabal"];
 
-/// What a task says about setup.
+/// A task's settings about setup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomSetup {
     /// The commands, in order.
@@ -86,7 +86,7 @@ impl RoomSetup {
     }
 }
 
-/// What a setup was made from.
+/// The inputs of a setup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SetupInputs {
     commands: Vec<String>,

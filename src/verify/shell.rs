@@ -1,9 +1,8 @@
 //! `sh -c`, supervised, with a limit and a bounded memory.
 //!
-//! Invariant: when the result is there, nothing that the command started is alive, and a
-//! grandchild that holds the output open is not waited for. Secrets of
-//! the runner's environment never reach the command. What does NOT live here: which
-//! commands run.
+//! Invariant: when the result is there, none of the command's processes is alive, and a grandchild
+//! that holds the output open is not waited for. Secrets of the runner's environment never reach
+//! the command. Not in this file: which commands run.
 
 use std::io;
 use std::ops::Range;
@@ -29,13 +28,14 @@ use crate::sys::process::{Ladder, Supervised};
 /// How much of the output's end a result holds, in bytes.
 const TAIL: usize = 8 * 1024;
 
-/// How much it holds besides if the line that says why it failed comes before that.
+/// The size of the additional part that is kept if the line with the reason of the failure comes
+/// before that.
 const WHY: usize = 2 * 1024;
 
 /// How much of the output's end is looked through for that line.
 const SEARCHED: usize = 256 * 1024;
 
-/// Read besides, so that a secret that the cut goes through is whole when it is redacted.
+/// The additional bytes to read, so that a secret at the cut is whole when it is redacted.
 const MARGIN: usize = 4 * 1024;
 
 /// Between TERM and KILL.
@@ -137,8 +137,7 @@ fn meaning(status: ExitStatus) -> CheckStatus {
     }
 }
 
-/// The end of what a command writes, and what its test runners say in all of it, in constant
-/// memory.
+/// The end of a command's output, and its test runners' reports from all of it, in constant memory.
 #[derive(Debug, Default)]
 pub struct OutputTail {
     bytes: Vec<u8>,
@@ -167,7 +166,8 @@ impl OutputTail {
         }
     }
 
-    /// The result of a command that wrote this. Exit 0 is no pass if a test runner says otherwise.
+    /// The result of a command with this output. Exit 0 is not a pass if a test runner's report
+    /// contradicts it.
     pub fn result(
         mut self,
         command: &str,

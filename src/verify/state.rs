@@ -1,7 +1,7 @@
 //! The state files as they were before a turn.
 //!
-//! Invariant: read from disk, not from git, for a task's folder may be ignored; a link is
-//! never followed. What does NOT live here: what a change means.
+//! Invariant: read from disk, not from git, since git may ignore a task's folder; a link is never
+//! followed. Not in this file: the meaning of a change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,11 @@ use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
 use crate::model::Task;
 
-/// What must stay as it is in the working tree when everything else is put back: what is
-/// the human's, and files in which a human may have written a moment ago.
+/// Paths to keep in the working tree when everything else is restored: the human's files, and files
+/// that a human may have just edited.
 ///
 /// # Errors
-/// If one of them is there and cannot be read.
+/// If one of them exists and cannot be read.
 pub fn keep_list(
     root: &Path,
     human: &Fingerprints,
@@ -30,7 +30,7 @@ pub fn keep_list(
     Ok(kept)
 }
 
-/// Their content at a checkpoint: of what people write the bytes, of the records a hash.
+/// Their content at a checkpoint: the bytes of files that people write, and a hash of the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateFiles {
     bytes: BTreeMap<PathBuf, Vec<u8>>,
@@ -41,7 +41,7 @@ impl StateFiles {
     /// Reads them; one that is absent is remembered as absent.
     ///
     /// # Errors
-    /// If one is there and cannot be read.
+    /// If one exists and cannot be read.
     pub fn read(root: &Path, layout: &Layout) -> Result<Self, VerifyError> {
         let prints = Fingerprints::below(root, layout.state_files())?;
         let mut bytes = BTreeMap::new();
@@ -69,7 +69,7 @@ impl StateFiles {
         self.bytes.get(path).map(Vec::as_slice)
     }
 
-    /// What all of them hold.
+    /// The content of all of them.
     pub fn prints(&self) -> &Fingerprints {
         &self.prints
     }

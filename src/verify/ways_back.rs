@@ -2,8 +2,8 @@
 //! installs, absolute links, and scripts of a virtual environment that a check starts, or a script
 //! that it runs.
 //!
-//! Invariant: only what is certain to lead there counts. A file that merely holds the path, such
-//! as a build's log, does not.
+//! Invariant: only files that certainly lead there count. A file that merely contains the path,
+//! such as a build's log, does not.
 
 use std::fs::{self, DirEntry};
 use std::io::Read as _;
@@ -18,7 +18,8 @@ const MOST: usize = 3;
 /// Longest first line of a script, in bytes.
 const LINE: u64 = 512;
 
-/// What checks run, as text: their commands, recipes, and the scripts that they start or look at.
+/// The code of checks, as text: their commands, recipes, and the scripts that they start or look
+/// at.
 pub(super) fn texts(tree: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<String> {
     let found = judges(tree, table, commands);
     let files = found.files.iter().chain(&found.subjects);
@@ -69,12 +70,12 @@ fn leads_to(own: &Path, file: &DirEntry, relative: &Path, texts: &[String]) -> b
     }
     let name = file.file_name();
     let name = name.to_string_lossy();
-    // A `.pth` file, and what setuptools writes besides or in its place.
+    // A `.pth` file, and the files that setuptools writes with it or in its place.
     if name.ends_with(".pth") || name.ends_with(".egg-link") || name.starts_with("__editable__") {
         return fs::read(file.path()).is_ok_and(|bytes| names(&bytes, own));
     }
     let is_named = relative.to_str().is_some_and(|path| texts.iter().any(|it| it.contains(path)));
-    // What activates a virtual environment puts its programs first in PATH.
+    // A script that activates a virtual environment puts its programs first in PATH.
     let text = || match name.starts_with("activate") {
         true => fs::read(file.path()).ok(),
         false => first_line(&file.path()),

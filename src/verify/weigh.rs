@@ -1,4 +1,4 @@
-//! Why a criterion's checks prove nothing, told from what they came to.
+//! The reasons why a criterion's checks prove nothing, from their results.
 //!
 //! Invariant: pure. The loop's judge says the same as findings; this is for commands without a run.
 

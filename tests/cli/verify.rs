@@ -156,7 +156,7 @@ fn people_read_who_did_what() {
 
     by hand: [commit] (Human <human@example.com>) ticks `notes` by hand
 
-    Not proven: a human's word stands for a proof, which an agent can imitate. If you know who wrote these commits, use `--allow-accepted`.
+    Not proven: some ticks rest on a human's word, which an agent can imitate. If you know who wrote these commits, use `--allow-accepted`.
     ")
     });
 }
@@ -209,11 +209,11 @@ fn a_test_that_was_weakened_proves_nothing() {
 fn a_test_that_holds_less_at_the_head_is_named() {
     let repo = worked(&[]);
     is(&repo, &[], 0, ["check", "commit"], &[]);
-    assert!(!verify(&repo, &[]).stdout.contains("tests less"));
+    assert!(!verify(&repo, &[]).stdout.contains("has fewer tests"));
     repo.write("tests/run.sh", "exit 0\n");
     repo.commit("tidy");
     let ran = verify(&repo, &[]);
-    assert!(ran.stdout.contains("tests/run.sh tests less at the head"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("tests/run.sh has fewer tests at the head"), "{}", ran.stdout);
 }
 
 #[test]

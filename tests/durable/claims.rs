@@ -143,7 +143,7 @@ fn a_claim_that_was_removed_is_derived_from_the_history() {
     let ran = repo.run(work, &["--max-iterations", "1"]);
     assert!([Some(3), Some(4)].contains(&ran.code), "{} {}", ran.stdout, ran.stderr);
     assert!(!repo.task().contains("[x]"), "{}", ran.stdout);
-    let told = "state.json does not say where the task began: by the history it began at";
+    let told = "state.json does not say where the task began: the history shows that it began at";
     assert!(ran.stdout.contains(&format!("{told} {}", &start[..7])), "{}", ran.stdout);
     assert_eq!(repo.state()["start"], json!(start));
 }

@@ -84,7 +84,7 @@ fn the_environment_names_the_gateway_before_the_folder() {
     assert_eq!(ended(&output, 0), "Hello, Bob!\n");
     let output = place.command(&["call", "greet"]).env("TAP_PROVIDER_TOKEN", "ptk-0").output();
     let text = ended(&output.expect("started"), 7);
-    assert!(text.contains("the gateway refused the token"), "{text}");
+    assert!(text.contains("the gateway rejected the token"), "{text}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn something_else_on_the_port_is_no_gateway() {
             .env("TAP_GATEWAY_PORT", port.to_string())
             .output();
         let text = ended(&output.expect("started"), 7);
-        assert!(text.contains("is no gateway"), "{text}");
+        assert!(text.contains("is not a gateway"), "{text}");
         other.join().expect("answered");
     }
 }

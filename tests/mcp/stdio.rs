@@ -81,7 +81,8 @@ fn one_run_at_a_time_and_a_cancelled_call_ends_it() {
     // The second waits for the end of the first, which the client no longer hears of.
     let calls = [cancelled, run(), run()];
     let Some(seen) = client(&plan(&command, &calls)) else { return };
-    let busy: Vec<_> = (1..3).filter(|at| seen.result(*at).1.contains("one at a time")).collect();
+    let busy: Vec<_> =
+        (1..3).filter(|at| seen.result(*at).1.contains("only one runs at a time")).collect();
     assert!(!busy.is_empty(), "{:?}", seen.0["results"]);
     for folder in std::fs::read_dir(repo.path(".ralph/runs")).expect("runs").flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();

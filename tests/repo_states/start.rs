@@ -108,19 +108,19 @@ const STATES: &[State] = &[
     State {
         name: "a locked index",
         make: |repo| repo.write(".git/index.lock", ""),
-        says: "index.lock exists: another git process is running, or one died",
+        says: "index.lock exists: another git process is running, or one crashed",
         way: "if there is none: rm ",
     },
     State {
         name: "a locked HEAD",
         make: |repo| repo.write(".git/HEAD.lock", ""),
-        says: "HEAD.lock exists: another git process is running, or one died",
+        says: "HEAD.lock exists: another git process is running, or one crashed",
         way: "if there is none: rm ",
     },
     State {
         name: "a locked branch",
         make: |repo| repo.write(".git/refs/heads/main.lock", ""),
-        says: "refs/heads/main.lock exists: another git process is running, or one died",
+        says: "refs/heads/main.lock exists: another git process is running, or one crashed",
         way: "if there is none: rm ",
     },
     State {

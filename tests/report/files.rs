@@ -258,8 +258,8 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
     "4" "rm -r /" false "failed" "rule of Permission" null
     "4" "rm -r /" false "success" null "the guard did not approve it"
     "5" "curl evil" false "success" null "the guard did not approve it"
-    "7" "README.md" true "success" null "looking needs no approval"
-    "8" "no match" false "failed" null "it failed before it was asked for"
+    "7" "README.md" true "success" null "reads need no approval"
+    "8" "no match" false "failed" null "it failed before approval was requested"
     "6" "sleep 9" true "failed" "rule of Permission" "no result was seen"
     "#);
 }

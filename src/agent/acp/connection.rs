@@ -189,9 +189,9 @@ impl Connection {
         if current.is_none_or(convert::asks) {
             let options = session.config_options.as_deref().unwrap_or_default();
             return match convert::widening_option(options) {
-                Some(setting) => {
-                    Err(refused(format!("its {setting}, in which it does not ask: turn that off")))
-                }
+                Some(setting) => Err(refused(format!(
+                    "its {setting}, in which it asks for no permission: turn that off"
+                ))),
                 None => Ok(()),
             };
         }
@@ -200,7 +200,8 @@ impl Connection {
         let Some(asking) = asking else {
             return match current.filter(|mode| convert::widens(mode)) {
                 Some(mode) => Err(refused(format!(
-                    "its mode is `{mode}`, which does not ask, and it offers no other"
+                    "its mode is `{mode}`, which asks for no permission, and it offers no other \
+                     mode"
                 ))),
                 None => Ok(()),
             };

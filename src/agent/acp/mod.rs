@@ -104,8 +104,8 @@ impl AcpAgent {
                 Self::start_with(&launch, Some(opened)).await
             }
             AgentKind::Other => {
-                let message = "this agent takes no MCP servers over http: it does not get memory \
-                               and the tools of providers";
+                let message = "this agent takes no MCP servers over http, so it gets no memory \
+                               and no provider tools";
                 launch.gate.record(|_| EventKind::Notice { message: message.to_owned() })?;
                 Ok(agent)
             }

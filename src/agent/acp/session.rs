@@ -294,7 +294,9 @@ impl AcpSession {
             .updates
             .with(session, |seen| (seen.log.begun, seen.widened.clone(), seen.log.overrun()));
         if let Some(widened) = widened {
-            return Some(format!("the agent changed to {widened}, in which it does not ask"));
+            return Some(format!(
+                "the agent changed to {widened}, in which it asks for no permission"
+            ));
         }
         if overrun {
             return Some(format!("{begun} tool calls in one turn: more than can be followed"));

@@ -103,7 +103,7 @@ impl Updates {
             // Commands and modes may come before the first prompt; a tool call may not.
             if let SessionUpdate::ToolCall(call) = notification.update {
                 let title: String = call.title.chars().take(200).collect();
-                let stray = format!("a tool call outside of any prompt of ours: {title}");
+                let stray = format!("a tool call outside a prompt: {title}");
                 lock(&self.stray).get_or_insert(stray);
                 self.changed.notify_one();
             }

@@ -64,7 +64,7 @@ impl Gate {
             (None, Asked::Hook) => Ok(Cow::Borrowed(request)),
             (None, Asked::Permission | Asked::Server) => {
                 self.foreign(&request.input);
-                let reason = "Nothing ran: this is not the command that was decided.";
+                let reason = "Nothing ran: this is not the command that was allowed.";
                 Err(Decision::deny("guard.replaced", reason))
             }
         }

@@ -255,7 +255,7 @@ fn a_human_is_asked_once_a_call_and_only_what_the_guard_would_let_through() {
     assert_eq!(gate.decide(&permission).rule, "human.refused", "and for no other");
     let silent = gate.decide(&pwd());
     assert_eq!(silent.rule, "approval.human");
-    assert!(silent.reason.contains("Nobody answered in time"), "{}", silent.reason);
+    assert!(silent.reason.contains("No one answered in time"), "{}", silent.reason);
     assert_eq!(gate.decide(&request("s", json!({"command": "git push"}))).rule, "git.push");
     assert_eq!(questions.lock().expect("questions").len(), 3);
     let rules: Vec<String> = decided(&events).into_iter().map(|(_, _, rule)| rule).collect();

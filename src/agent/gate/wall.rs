@@ -50,7 +50,7 @@ pub(super) fn explain(result: &str, tier: Tier) -> Option<&'static str> {
     }
     let walled = says(&READ_ONLY) || tier == Tier::Partial && says(&DENIED);
     if walled && says(&SETTINGS) {
-        return Some("[sandbox] git's settings are read-only. Work with those that there are.");
+        return Some("[sandbox] git's settings are read-only. Work with the settings as they are.");
     }
     walled.then_some(
         "[sandbox] Only the workspace, without protected files, and $TMPDIR can be written here. \

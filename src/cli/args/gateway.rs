@@ -32,12 +32,12 @@ Example:
   ralph-copilot gateway call greet '{\"name\":\"Alice\"}'
 
 Finds the gateway through TAP_GATEWAY_PORT and TAP_PROVIDER_TOKEN, else through the files in
-<COPILOT_HOME or ~/.copilot>/extensions/tap/. Ctrl-C cancels the call. A text is printed as it is,
+<COPILOT_HOME or ~/.copilot>/extensions/tap/. Ctrl-C cancels the call. Text is printed as is,
 other data as JSON. With --json, standard output has one JSON object on one line: `result` with
 `data`, or with `error_code` and `error`; `refused` with `exit_code`, `reason` and `hints` if the
 call was not made.
 
-Exit codes: 0 there is a result; 1 the call failed; 3 its time was over. The call was not made: 2
+Exit codes: 0 the call succeeded, 1 it failed, 3 it timed out. The call was not made: 2
 usage, 7 no gateway, no such session, or a wrong token. 129/130/143 signals, which cancel the call.")]
     Call(CallToolArgs),
 }

@@ -34,7 +34,7 @@ pub(crate) struct HookArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum HooksCommand {
     /// Install the hooks in this repository, for this machine
-    #[command(after_help = "Files that you wrote or edited stay as they are and are listed.
+    #[command(after_help = "Files that you wrote or edited are left alone and listed.
 The XPIA hook is installed only if xpia-defend is found, because the hook denies every shell \
 command without it.
 AMPLIHACK_HOOK_ENGINE (python, rust, or auto) selects which amplihack hooks run.")]

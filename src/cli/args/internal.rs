@@ -30,9 +30,9 @@ pub(crate) struct SandboxArgs {
 pub(crate) enum SandboxPart {
     /// Enter a sandbox and start a program there
     Enter {
-        /// What to enter, as JSON
+        /// The sandbox to enter, as JSON
         plan: String,
-        /// What to start there, instead of a server
+        /// The command to start there, instead of a server
         #[arg(last = true)]
         command: Vec<OsString>,
     },

@@ -81,7 +81,7 @@ pub(crate) struct SettingArgs {
     /// Allow uncommitted changes; the run never commits, resets, or loses them
     #[arg(long, help_heading = "Repository")]
     allow_dirty: bool,
-    /// Require a check for every criterion; a commit alone proves nothing
+    /// Require a check for every criterion; a commit alone is not proof
     #[arg(long, help_heading = "Verdict")]
     require_checks: bool,
     /// Do not run the verify commands before the first iteration
@@ -90,26 +90,26 @@ pub(crate) struct SettingArgs {
     /// Do not run the checks when the agent wants to end its turn
     #[arg(long, help_heading = "Verdict")]
     no_stop_check: bool,
-    /// Neither keep lessons nor put them into prompts
+    /// Do not keep lessons or add them to prompts
     #[arg(long, help_heading = "Verdict")]
     no_lessons: bool,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
-    /// What the kernel enforces on the agent's commands: `auto` is the best this machine has;
-    /// `required`, the meaning of a bare `--sandbox`, is the best except `off` [default: auto]
+    /// How the kernel confines the agent's commands: `auto` is the best tier of this machine;
+    /// `required`, the meaning of a bare `--sandbox`, is the best one except `off` [default: auto]
     #[arg(long, value_name = "TIER", help_heading = "Guard", num_args = 0..=1,
         require_equals = true, default_missing_value = "required",
         value_parser = sandbox())]
     sandbox: Option<Sandbox>,
-    /// Where checks prove something: the proof room, the room only at the end, or your own tree
+    /// Where checks run: in the proof room, in the room only at the end, or in your working tree
     /// [default: room]
     #[arg(long, value_name = "PLACE", help_heading = "Verification",
         value_parser = PossibleValuesParser::new(ProofMode::WORDS)
             .map(|word| ProofMode::named(&word).unwrap_or_default()))]
     proof: Option<ProofMode>,
-    /// Take tool providers of yours on this loopback port while the run lasts [default: 9400, if
+    /// Accept your tool providers on this loopback port during the run [default: 9400, if
     /// it is free]
     #[arg(long, value_name = "PORT", help_heading = "Providers", num_args = 0..=1,
         require_equals = true, default_missing_value = "true")]

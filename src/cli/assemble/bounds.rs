@@ -40,7 +40,7 @@ pub(in crate::cli) fn rules(
         rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };
-    // A glob or command that is not understood is told now, not in the first iteration.
+    // An invalid glob or command is reported now, not in the first iteration.
     rules.policy().map_err(invalid)?;
     Ok(rules)
 }

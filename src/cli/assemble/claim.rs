@@ -47,7 +47,7 @@ pub(super) struct Claim {
     pub(super) audited_here: Option<String>,
 }
 
-/// Takes the lock, ends what the last run left running, and restores what it left unrecorded.
+/// Takes the lock, ends the processes of the last run, and restores its unrecorded state.
 pub(super) async fn claim(
     at: &TaskContext,
     args: &RunArgs,
@@ -104,8 +104,8 @@ pub(super) async fn claim(
     })
 }
 
-/// Lets git ignore what the runner writes in the repository, and keeps git's list of ignored
-/// files from being changed by other commands of ours while the run lasts.
+/// Makes git ignore the runner's files in the repository, and keeps our other commands from
+/// changing git's list of ignored files during the run.
 fn watch_excludes(
     place: &RepoContext,
     audited_here: Option<&str>,

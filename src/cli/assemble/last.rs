@@ -1,5 +1,4 @@
-//! What the last run of a working tree left behind: its processes, and what it did not
-//! record.
+//! Cleanup after the last run of a working tree: its processes and its unrecorded lines.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use crate::model::{ExitCode, Reporter};
 use crate::sys::process::{Sweep, sweep};
 use crate::verify::{Identity, Layout};
 
-/// How long what a run left behind may take to end.
+/// Time limit for ending the processes of the last run.
 pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// The name of the newest run.
@@ -22,8 +21,8 @@ pub(super) fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
     Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
 }
 
-/// A run that was killed could not end its agent's tools, which have sessions of their
-/// own: they would go on changing the tree. The lock is ours, so it is over for sure.
+/// A killed run could not end its agent's tools, which have their own sessions and would continue
+/// to change the tree. We hold the lock, so that run has certainly ended.
 pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
     let Some(name) = last_run(runs)? else { return Ok(None) };
     let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
@@ -35,7 +34,7 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
     Ok((!ended.is_empty()).then(notice))
 }
 
-/// What the last run left behind is put in order before this one has a journal.
+/// Cleans up after the last run, before this one has a journal.
 pub(super) fn put_in_order(
     at: &TaskContext,
     runs: &Path,

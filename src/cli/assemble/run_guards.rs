@@ -19,7 +19,7 @@ use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
 use crate::verify::ExcludesWatch;
 
-/// What must live as long as the run.
+/// Guards that must live as long as the run.
 pub(in crate::cli) struct RunGuards {
     /// The run's folder below `.ralph/runs/`.
     pub(in crate::cli) folder: PathBuf,
@@ -37,7 +37,7 @@ impl RunGuards {
     pub(in crate::cli) async fn end(self) {
         let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;
         if swept.left.is_empty() {
-            tracing::debug!(?swept, "nothing of the run is left");
+            tracing::debug!(?swept, "no process of the run is left");
             self.guardian.dismiss().await;
         } else {
             // The guardian keeps trying.
@@ -60,14 +60,14 @@ pub(super) fn guardian(
             "the guardian process ended{how}: if this run is killed, its processes keep running until the next run ends them"
         );
         if let Err(error) = events.record(EventKind::Notice { message }) {
-            tracing::warn!(%error, "that the guardian ended cannot be recorded");
+            tracing::warn!(%error, "cannot record that the guardian ended");
         }
     };
     Ok(Guardian::start(command(run, scratch)?, lost)?)
 }
 
-/// Ends everything at the second signal. Children have sessions of their own, so they are
-/// ended one by one.
+/// Ends everything at the second signal. Children have their own sessions, so each is ended
+/// separately.
 pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, second: &SecondSignal, signal: i32) {
     if second.skip() {
         return;

@@ -21,7 +21,8 @@ pub(super) struct Begun {
     pub(super) depth: String,
 }
 
-/// The CLI's command with the guard's plugin, and an environment without what would open it.
+/// The CLI's command with the guard's plugin, and an environment without variables that would
+/// weaken the guard.
 pub(super) fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
     let (variables, arguments) = launch::environment(begun.command.kind, tmp, &[])?;
     let mut command = Command::new(&begun.command.program);
@@ -29,7 +30,7 @@ pub(super) fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Comm
         .args(plugin_arguments(plugin.folder()))
         .args(arguments)
         .args(&begun.normalized.arguments);
-    // What ends a run, or a recipe, with all that it started finds it by these.
+    // A run or a recipe uses these to find and end everything that it started.
     let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
     for (name, value) in variables {
         match value {

@@ -29,10 +29,10 @@ use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
 use crate::sys::shutdown::{is_ignored, next};
 use crate::verify::Repo as _;
 
-/// How long what the CLI left running may take to end.
+/// Time limit for ending the processes that the CLI left.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
 
-/// Runs the CLI under a guard of its own and gives its exit status.
+/// Runs the CLI under its own guard, and returns the CLI's exit status.
 pub(super) fn serve(place: RepoContext, begun: Begun) -> Result<u8, Failure> {
     runtime()?.block_on(async {
         let launch_id = run_id(Clock::system().now(), std::process::id());
@@ -114,8 +114,8 @@ impl Signals {
         })
     }
 
-    /// Passes signals on until the CLI ends. What a terminal sends reaches the CLI by
-    /// itself, since it is in our group.
+    /// Forwards signals until the CLI ends. Signals from a terminal reach the CLI directly, since
+    /// it is in our group.
     async fn pass_on_until_it_ends(&mut self, child: &mut Child) -> std::io::Result<ExitStatus> {
         let at_terminal = std::io::stdin().is_terminal();
         loop {

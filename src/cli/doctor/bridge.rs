@@ -9,7 +9,7 @@ use crate::model::ExitCode;
 /// Levels of `COPILOT_LOG_LEVEL`.
 const LEVELS: [&str; 6] = ["none", "error", "warning", "info", "debug", "all"];
 
-/// A variable: its name, its value if it is not set, and what is wrong with a value.
+/// A variable: its name, its default value, and a function that returns the error in a value.
 type Variable = (&'static str, &'static str, fn(&str) -> Option<&'static str>);
 
 const VARIABLES: [Variable; 6] = [
@@ -17,7 +17,7 @@ const VARIABLES: [Variable; 6] = [
     ("OPENCLAW_PORT", "18789", wrong_port),
     ("OPENCLAW_GATEWAY_TOKEN", "-", |_| None),
     ("COPILOT_LOG_LEVEL", "info", wrong_level),
-    // What these mean is checked with the settings, and with the agent.
+    // The settings and the agent check the meaning of these values.
     ("COPILOT_MAX_RETRIES", "-", |_| None),
     ("COPILOT_BYOK_PROVIDER", "-", |_| None),
 ];
@@ -49,18 +49,18 @@ pub(super) fn settings(
 
 fn wrong_host(value: &str) -> Option<&'static str> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '/';
-    value.contains(odd).then_some("it is not the name or address of a host")
+    value.contains(odd).then_some("not a host name or address")
 }
 
 fn wrong_port(value: &str) -> Option<&'static str> {
     let digits = value.bytes().all(|byte| byte.is_ascii_digit());
     let port = value.parse::<u16>().ok().filter(|port| digits && *port > 0);
-    port.is_none().then_some("a port is a number from 1 to 65535")
+    port.is_none().then_some("not a port number from 1 to 65535")
 }
 
 fn wrong_level(value: &str) -> Option<&'static str> {
     let known = LEVELS.contains(&value);
-    (!known).then_some("it is not one of none, error, warning, info, debug, and all")
+    (!known).then_some("not one of none, error, warning, info, debug, and all")
 }
 
 #[cfg(test)]

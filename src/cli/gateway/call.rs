@@ -81,7 +81,10 @@ fn find() -> Result<(u16, String), Failure> {
     let named = variable("TAP_GATEWAY_PORT").filter(|port| !port.is_empty());
     let named = named.map(|port| {
         port.parse::<u16>().map_err(|_| {
-            Failure::new(ExitCode::Invalid, format!("TAP_GATEWAY_PORT is no port: {port:?}"))
+            Failure::new(
+                ExitCode::Invalid,
+                format!("TAP_GATEWAY_PORT is not a port number: {port:?}"),
+            )
         })
     });
     let folder = folder()?;
@@ -89,7 +92,7 @@ fn find() -> Result<(u16, String), Failure> {
     let port = named.transpose()?.or(port).unwrap_or(DEFAULT_PORT);
     let token = variable("TAP_PROVIDER_TOKEN").filter(|token| !token.is_empty()).or(token);
     let token = token.ok_or_else(|| {
-        let reason = format!("no gateway has left its token in {}", folder.display());
+        let reason = format!("found no gateway token in {}", folder.display());
         Failure::new(ExitCode::Invalid, reason)
             .hint("start a run with `--gateway`, or `ralph-copilot gateway serve`")
     })?;
@@ -98,7 +101,7 @@ fn find() -> Result<(u16, String), Failure> {
 
 fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        let reason = format!("the arguments are no JSON object: {error}");
+        let reason = format!("the arguments are not a JSON object: {error}");
         Failure::new(ExitCode::Usage, reason).hint("quote them, as in '{\"name\":\"Alice\"}'")
     })
 }

@@ -98,7 +98,7 @@ fn no_session(id: &str) {
     refuse("INVALID_SESSION", &format!("Session {id} does not exist"), None);
 }
 
-/// The name of the call in a line that is no command otherwise.
+/// The name of the call in a line that is otherwise not a command.
 fn label_of(line: &[u8]) -> Option<String> {
     let line: Value = serde_json::from_slice(line).ok()?;
     line.get("as").and_then(Value::as_str).map(str::to_owned)
@@ -147,7 +147,7 @@ async fn obey_one(host: &Host, named: &Named, command: HostCommand) {
 fn call(host: &Host, named: &Named, request: CallRequest) {
     let label = request.label.clone();
     if let Some(label) = label.as_ref().filter(|label| lock(named).contains_key(*label)) {
-        let message = format!("a call `{label}` is in flight");
+        let message = format!("a call `{label}` is already in flight");
         return refuse("INVALID_COMMAND", &message, Some(label));
     }
     let call = host.gateway.call(request);

@@ -10,7 +10,7 @@ use crate::model::ExitCode;
 /// The folder of the token files.
 pub(super) fn folder() -> Result<PathBuf, Failure> {
     let home = copilot_home().ok_or_else(|| {
-        Failure::new(ExitCode::Invalid, "there is no home directory for the token file")
+        Failure::new(ExitCode::Invalid, "no home directory for the token file")
             .hint("set COPILOT_HOME to a folder of yours")
     })?;
     Ok(token_folder(&home))

@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, GatewayEndpoints, SHUTDOWN_TIME, SessionInfo};
 /// Longest id of a session.
 const ID: usize = 128;
 
-/// Why this is no id of a session; it is a part of a URL.
+/// The reason why this is not a valid session id; an id is part of a URL.
 pub(super) fn wrong_id(id: &str) -> Option<String> {
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let right = (1..=ID).contains(&id.len())
@@ -19,7 +19,8 @@ pub(super) fn wrong_id(id: &str) -> Option<String> {
         && id != "all";
     (!right).then(|| {
         format!(
-            "`{id}` is no id of a session: use letters, digits, `-`, `_` and `.`; `all` is reserved"
+            "`{id}` is not a valid session id: use letters, digits, `-`, `_` and `.`; `all` is \
+             reserved"
         )
     })
 }

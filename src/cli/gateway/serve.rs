@@ -52,7 +52,7 @@ fn sessions(args: &ServeGatewayArgs) -> Result<Vec<(String, Option<String>)>, Fa
     for (at, (id, _)) in sessions.iter().enumerate() {
         let twice = sessions[..at].iter().any(|(other, _)| other == id);
         let wrong =
-            if twice { Some(format!("the session `{id}` is named twice")) } else { wrong_id(id) };
+            if twice { Some(format!("the session `{id}` is given twice")) } else { wrong_id(id) };
         if let Some(wrong) = wrong {
             return Err(Failure::new(ExitCode::Usage, wrong));
         }

@@ -24,16 +24,16 @@ use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId
 
 /// The two stacks, below the project.
 const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
-/// What the Rust engine calls amplihack's hook.
+/// The Rust engine's name for amplihack's hook.
 const SUBCOMMAND: &str = "pre-tool-use";
 /// The settings that name Claude's hooks, below the project.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 /// The script that is asked where no settings name it.
 const CORE: &str = "hooks/core/pre-tool-use.sh";
 
-/// An answer with what made it.
+/// An answer and its source.
 struct Decided {
-    /// What is printed; nothing leaves the call to the CLI.
+    /// The printed text; an empty one leaves the call to the CLI.
     output: String,
     answer: Answer,
     rule: String,
@@ -149,9 +149,9 @@ fn guard(ground: &HookContext, asked: &HookInput) -> Decided {
     }
 }
 
-/// What the two stacks said.
+/// The answers of the two stacks.
 enum Stacked {
-    /// Neither is there.
+    /// Neither stack exists.
     Absent,
     /// No decision.
     Undecided,
@@ -185,7 +185,7 @@ async fn precedence(
         return Ok(Stacked::Absent);
     }
     engine.map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
-    // Both worlds' names: what these hooks look for depends on their version.
+    // The names of both worlds: the names that these hooks read depend on their version.
     let mut told = asked.whole.clone();
     if let Value::Object(claudes) = claude_input(asked, &ground.project) {
         told.extend(claudes);
@@ -224,8 +224,8 @@ async fn precedence(
     })
 }
 
-/// Asks the Claude hooks that look at the call; none where there are none, or where one of
-/// them would have to be run by Claude and no other denies.
+/// Asks the Claude hooks that match the call. Returns none if there are none, or if Claude itself
+/// would have to run one of them and no other denies.
 async fn claude(ground: &HookContext, asked: &HookInput, until: Instant) -> Option<Decided> {
     let denied = |why: String| Some(Decided::deny("hook.claude", &format!("{why}. Nothing ran.")));
     let mut files = Vec::new();

@@ -1,7 +1,6 @@
 //! `hook postToolUse` without a run: a line in the log.
 //!
-//! Nothing here can take back a call: what goes wrong is said on standard error, and that is
-//! all.
+//! The call is already over: errors are printed on standard error, and have no other effect.
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -24,8 +23,8 @@ use crate::sys::{FileMode, SysError};
 /// The project's own script, which takes the line's values as arguments.
 const LOG_EVENT: &str = "hooks/core/log-event.sh";
 
-/// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
-/// Nothing is printed; what goes wrong is said and changes nothing.
+/// Answers `postToolUse`: adds a line to the log, or runs the project's own script. Nothing is
+/// printed on standard output; an error is reported and changes nothing.
 pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
     match HookContext::find(directory) {
         Ok(ground) => {
@@ -44,7 +43,7 @@ pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant
     String::new()
 }
 
-/// What the audit keeps of a result.
+/// The part of a result that the audit keeps.
 fn report(input: &[u8]) -> AuditEntry {
     let Ok(HookResult { call, output, .. }) = read_result(input) else {
         return AuditEntry::new(HookType::PostToolUse, None);
@@ -101,7 +100,7 @@ async fn logged(
     lines.any(is_ours)
 }
 
-/// A log grows for months: what was there before is not read.
+/// A log grows for months, so earlier lines are not read.
 fn read_from(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
     let mut file = fs::File::open(path)?;
     file.seek(SeekFrom::Start(at))?;

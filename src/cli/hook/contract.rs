@@ -1,4 +1,4 @@
-//! What a hook answers by, and how it refuses.
+//! The contracts of a hook: how it answers and how it refuses.
 
 use crate::hooks::blocked;
 

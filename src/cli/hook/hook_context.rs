@@ -28,8 +28,8 @@ pub(super) struct HookContext {
 }
 
 impl HookContext {
-    /// Finds the project: the working directory where it has hooks of its own, else the
-    /// repository around it, else the directory again.
+    /// Finds the project: the working directory if it has its own hooks, else the repository around
+    /// it, else the directory again.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let base = real(&paths::directory(named)?);
         let repo = GitRepo::discover(&base).ok();
@@ -50,11 +50,11 @@ impl HookContext {
         let pattern = format!("/{}", relative.display());
         // A file that shows up as untracked is a nuisance and no reason to fail.
         if let Err(error) = repo.exclude(&[&pattern]) {
-            tracing::warn!(%error, "{pattern} is not ignored");
+            tracing::warn!(%error, "cannot add {pattern} to git's exclude file");
         }
     }
 
-    /// Writes a line of the audit. What cannot be audited must not run.
+    /// Writes a line of the audit. A call that cannot be audited must not run.
     pub(super) fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
         let root = self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root());
         let folder = audit::folder(root, &self.base);
@@ -64,9 +64,9 @@ impl HookContext {
         audit::open(&folder, Clock::system(), environment::redactor())?.write(entry)
     }
 
-    /// The workspace, and the folder that a call runs in. What the session says of its folder
-    /// never widens anything: the workspace is the hook's own repository, or, where it is in
-    /// none, the session's, or else the hook's own folder.
+    /// The workspace, and the folder of a call. The session's claim about its folder never widens
+    /// anything: the workspace is the hook's own repository; if it is in none, the session's
+    /// repository; or else the hook's own folder.
     fn workspace(&self, asked: &HookInput) -> Workspace {
         let named = asked.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
         let cwd = named.filter(|cwd| cwd.is_dir()).map_or_else(|| self.base.clone(), real);
@@ -93,7 +93,7 @@ impl HookContext {
         run_holds(self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root()))
     }
 
-    /// What the guard says to a call, by the settings of the place and without a task.
+    /// The guard's decision about a call, with the settings of the place and without a task.
     pub(super) fn guard(&self, asked: &HookInput) -> Decision {
         let workspace = self.workspace(asked);
         let mut policy = match policy(&workspace.root) {
@@ -122,7 +122,7 @@ impl HookContext {
     }
 }
 
-/// What the guard decides for.
+/// The caller for whom the guard decides.
 struct Workspace {
     root: PathBuf,
     is_repository: bool,
@@ -154,14 +154,14 @@ fn holder(root: &Path) -> Option<Holder> {
     TreeLock::holder(&root.join(".ralph/runs/lock")).ok().flatten()
 }
 
-/// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the
-/// runner is protected.
+/// The guard's rules in a folder, without a task in focus: files of tasks and of the runner are
+/// protected.
 fn policy(root: &Path) -> Result<Policy, Failure> {
     let settings = resolve(&context::layers(root, LayerSettings::default(), None)?);
     crate::cli::policy::rules(Policy::without_task(root), &settings)
 }
 
-/// The path without links, or as it is where it cannot be told.
+/// The path without links, or unchanged if it cannot be resolved.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

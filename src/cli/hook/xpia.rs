@@ -38,7 +38,7 @@ pub(super) async fn validate(input: &[u8], until: Instant) -> String {
             XpiaVerdict::of(&run_script(defender, b"", limit, &environment::run_name("hook")).await)
         }
         None => XpiaVerdict::failed(format!(
-            "{DEFENDER} is not found, and until it is installed no shell command can be validated"
+            "{DEFENDER} was not found; until it is installed, no shell command can be validated"
         )),
     };
     audited(&command, &session, &verdict)

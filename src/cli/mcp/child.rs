@@ -21,7 +21,7 @@ use crate::sys::process::{Ladder, Supervised};
 
 /// Most output of a child that is kept, in bytes.
 const MOST_OUTPUT: u64 = 8 << 20;
-/// How a child is ended: it needs time to end an agent of its own.
+/// How a child is ended: it needs time to end its own agent.
 pub(super) const LADDER: Ladder =
     Ladder { close: Duration::ZERO, term: Duration::from_secs(9), kill: Duration::from_secs(1) };
 
@@ -129,7 +129,7 @@ async fn text(from: Option<impl AsyncRead + Unpin>, each: &mut (dyn FnMut(&str) 
     let Some(from) = from else { return String::new() };
     let mut from = BufReader::new(from.take(MOST_OUTPUT));
     let (mut text, mut line) = (String::new(), Vec::new());
-    // What was read before an error counts.
+    // Text that was read before an error counts.
     while let Ok(1..) = from.read_until(b'\n', &mut line).await {
         let read = String::from_utf8_lossy(&line);
         each(read.trim_end());

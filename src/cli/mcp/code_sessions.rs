@@ -15,7 +15,7 @@ use crate::mcp::{Call, Progress, ProgressStep, ToolAnswer};
 
 /// Most milliseconds of a turn.
 pub(super) const LONGEST: u64 = 24 * 3600 * 1000;
-/// What a session may take besides its turn: to start, and to end.
+/// The time that a session may take in addition to its turn, to start and to end.
 const AROUND: Duration = Duration::from_secs(120);
 
 /// The sessions of a server.

@@ -18,9 +18,8 @@ use crate::model::SessionId;
 
 /// Milliseconds of a code task, unless the client says otherwise.
 const TIMEOUT: u64 = 120_000;
-/// What helps a task outside of a repository.
-const ELSEWHERE: &str =
-    "name a `workingDir` that lies in one, or start the MCP client in a repository";
+/// The hint for a task outside a repository.
+const ELSEWHERE: &str = "name a `workingDir` inside one, or start the MCP client in a repository";
 /// The longest id of a session.
 const LONGEST_ID: usize = 128;
 
@@ -69,19 +68,20 @@ impl CodeTools {
 fn session_id(text: &str) -> Result<SessionId, ToolAnswer> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if text.is_empty() || text.len() > LONGEST_ID || !text.chars().all(plain) {
-        return Err(ToolAnswer::error("`sessionId` must be an id that an earlier result named"));
+        return Err(ToolAnswer::error("`sessionId` must be an id from an earlier result"));
     }
     Ok(SessionId::new(text))
 }
 
 fn parameters(task: &str, rest: &[(&str, Value)]) -> Value {
     let mut all = json!({
-        task: {"type": "string", "description": "What to do, with everything the agent must know"},
+        task: {"type": "string", "description": "The task, with everything that the agent must \
+                know"},
         "workingDir": {"type": "string",
             "description": "The folder to work in, inside the server's [default: the server's]"},
         "timeout": {"type": "integer", "minimum": 1, "default": TIMEOUT,
             "description": "Milliseconds"},
-        "sessionId": {"type": "string", "description": "Go on with the session of a result"},
+        "sessionId": {"type": "string", "description": "Continue the session of an earlier result"},
     });
     for (name, value) in rest {
         all[*name] = value.clone();
@@ -98,13 +98,14 @@ impl Tools for CodeTools {
             input_schema,
             read_only: false,
         };
-        let model = json!({"type": "string", "description": "The model to ask for"});
+        let model = json!({"type": "string", "description": "The model to use"});
         let of_plugin = || schema(parameters("task", &[("model", model.clone())]), &["task"]);
         let mut all = Vec::new();
         if self.sets.contains(&ToolSet::Plugin) {
             all.push(tool(
                 "copilot_code",
-                "Delegate a coding task to Copilot. Returns its answer, tool calls, and numbers.",
+                "Delegate a coding task to Copilot. Returns its answer, tool calls, and \
+                 statistics.",
                 of_plugin(),
             ));
             all.push(tool(
@@ -116,7 +117,7 @@ impl Tools for CodeTools {
         if self.sets.contains(&ToolSet::Bridge) {
             all.push(tool(
                 "copilot_code_task",
-                "Delegate a coding task to Copilot. Calls run one after the other.",
+                "Delegate a coding task to Copilot. Calls run one at a time.",
                 schema(parameters("prompt", &[]), &["prompt"]),
             ));
         }

@@ -1,8 +1,8 @@
 //! Files of the workspace as tools, under the guard's rules.
 //!
-//! Invariant: a path outside of the server's folder, and one that the guard denies an agent, is
-//! refused; nothing is overwritten. What is opened is what was judged: no link is followed then.
-//! Every call is in the audit before it is answered.
+//! Invariant: a path outside the server's folder, or one that the guard denies an agent, is
+//! refused; nothing is overwritten. The opened file is the judged one: no link is followed when
+//! opening. Every call is in the audit before it is answered.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +32,7 @@ pub(super) struct FileTools {
     depth: u32,
 }
 
-/// What decides and records one call, and redacts its answer.
+/// Decides and records one call, and redacts its answer.
 struct Guarded<'t> {
     folder: &'t Path,
     gate: Gate,
@@ -152,7 +152,7 @@ impl Guarded<'_> {
 pub(super) fn inside(folder: &Path, path: &Path) -> Result<PathBuf, ToolAnswer> {
     let outside = || {
         let (path, folder) = (path.display(), folder.display());
-        ToolAnswer::error(format!("denied: {path} is outside of {folder}"))
+        ToolAnswer::error(format!("denied: {path} is outside {folder}"))
     };
     if path.as_os_str().as_encoded_bytes().contains(&0)
         || path.components().any(|part| part == Component::ParentDir)

@@ -1,7 +1,7 @@
 //! `mcp install` and `mcp uninstall`: our entry in a client's configuration.
 //!
-//! Invariant: nothing but our own entry changes, comments included, and what `install` made around
-//! it, up to the file and its folder; a file that cannot be understood is left alone.
+//! Invariant: only our own entry and the objects, file, and folder that `install` created for it
+//! change; comments are kept, and a file that cannot be parsed is left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::sys::{Durability, FileMode, atomic};
 const NAME: &str = "ralph-copilot";
 /// A configuration without settings.
 const EMPTY: &str = "{}\n";
-/// What teaches OpenClaw's agent when to delegate.
+/// The text that teaches OpenClaw's agent when to delegate.
 const PERSONA: &str = include_str!("persona.md");
 
 /// Adds the entry, or prints it.
@@ -36,7 +36,7 @@ pub(super) fn install(named: Option<&Path>, args: &McpInstallArgs) -> Result<u8,
         let before = target.read()?;
         let text = target.with_entry(&before, entry)?;
         let did = match target.without_entry(&before)? {
-            Some(_) if text == before => "has this `ralph-copilot` already",
+            Some(_) if text == before => "already has this `ralph-copilot`",
             Some(_) => "replaced `ralph-copilot`; its other settings are gone",
             None => "added `ralph-copilot`",
         };
@@ -77,7 +77,7 @@ pub(super) fn uninstall(named: Option<&Path>, client: McpClient) -> Result<u8, F
     Ok(0)
 }
 
-/// What stays of a file without what `install` made.
+/// The rest of a file after removing everything that `install` created.
 #[derive(Debug, PartialEq, Eq)]
 enum Left {
     /// This text.
@@ -86,7 +86,7 @@ enum Left {
     Nothing,
 }
 
-/// A client's file, and the keys that lead to its servers.
+/// A client's file, and the path of keys to its servers.
 struct Target {
     path: PathBuf,
     keys: &'static [&'static str],
@@ -121,10 +121,10 @@ impl Target {
         Ok(Self { path, keys, mode, inside })
     }
 
-    /// The file's text; that of an empty configuration if there is none.
+    /// The file's text, or that of an empty configuration if there is no file.
     fn read(&self) -> Result<String, Failure> {
         if std::fs::metadata(&self.path).is_ok_and(|meta| !meta.is_file()) {
-            return Err(self.unusable("it is no ordinary file"));
+            return Err(self.unusable("it is not a regular file"));
         }
         if self.inside.as_ref().is_some_and(|root| !canonical(&self.path).starts_with(root)) {
             return Err(self.unusable("it leads out of the repository"));
@@ -152,7 +152,7 @@ impl Target {
     fn remove_folder(&self) {
         let folder = self.path.parent();
         if let Some(folder) = folder.filter(|folder| self.inside.as_deref() != Some(folder)) {
-            // One that holds something stays, and so does a link.
+            // One with other content is kept, and so is a link.
             std::fs::remove_dir(folder).unwrap_or_default();
         }
     }
@@ -164,7 +164,7 @@ impl Target {
     }
 
     fn parse(&self, text: &str) -> Result<CstRootNode, Failure> {
-        // What clients read: JSON, with comments and trailing commas.
+        // The format of clients: JSON with comments and trailing commas.
         let options = ParseOptions {
             allow_comments: true,
             allow_trailing_commas: true,
@@ -209,8 +209,8 @@ impl Target {
         Ok(Some(root.to_string()))
     }
 
-    /// What stays without our entry and without the objects that `install` made for it, or none if
-    /// there is no entry. Ours is what `install` would make again, byte for byte.
+    /// The text without our entry and without the objects that `install` created for it, or none if
+    /// there is no entry. It is ours only if `install` would write it again, byte for byte.
     fn without_ours(&self, text: &str) -> Result<Option<Left>, Failure> {
         let Some(bare) = self.without_entry(text)? else { return Ok(None) };
         let comes_from = |before: &str| {
@@ -230,7 +230,7 @@ impl Target {
         Ok(Some(Left::Text(bare)))
     }
 
-    /// The text without the key at this depth of those that lead to the servers, if it has it.
+    /// The text without the key at this depth of the path to the servers, if it has it.
     fn without_key(&self, text: &str, depth: usize) -> Result<Option<String>, Failure> {
         let root = self.parse(text)?;
         let mut object = root.object_value();
@@ -245,7 +245,7 @@ impl Target {
     }
 }
 
-/// What a client starts.
+/// The command that a client starts.
 fn entry(
     named: Option<&Path>,
     client: McpClient,
@@ -256,7 +256,7 @@ fn entry(
         // The server would not start.
         AllowedTasks::read(named, &serve.allow_task)?;
     }
-    // These are started in a folder of their own, or the tasks are of one repository.
+    // These clients start it in another folder, or the tasks belong to one repository.
     let elsewhere = client == McpClient::Copilot && !serve.allow_task.is_empty();
     if client == McpClient::Openclaw || elsewhere {
         args.extend(["-C".to_owned(), canonical(&directory(named)?).display().to_string()]);

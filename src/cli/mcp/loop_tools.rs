@@ -48,7 +48,7 @@ struct StartedRun {
     stop: CancellationToken,
 }
 
-/// What a run prints, as it comes.
+/// The output of a run, as it arrives.
 struct RunOutput {
     first: oneshot::Sender<Result<String, String>>,
     steps: mpsc::Sender<String>,
@@ -115,7 +115,8 @@ impl LoopTools {
         if let Some(run) = running.as_ref().filter(|run| run.ended.borrow().is_none()) {
             let (id, task) = (&run.id, &run.task);
             return Err(ToolAnswer::error(format!(
-                "run {id} of task `{task}` is at work in this repository: one at a time"
+                "run {id} of task `{task}` is in progress in this repository; only one runs at a \
+                 time"
             )));
         }
         let command = self.own.command(&self.folder, depth, ["run", "--json", "--", task]);
@@ -129,10 +130,10 @@ impl LoopTools {
         let id = match tokio::time::timeout(START, began).await {
             Ok(Ok(Ok(id))) => id,
             Ok(Ok(Err(refused))) => return Err(ToolAnswer::error(refused)),
-            Ok(Err(_)) => return Err(ToolAnswer::error("the run ended before it began")),
+            Ok(Err(_)) => return Err(ToolAnswer::error("the run ended before it started")),
             Err(_) => {
                 stop.cancel();
-                return Err(ToolAnswer::error("the run did not begin in time"));
+                return Err(ToolAnswer::error("the run did not start in time"));
             }
         };
         let run = StartedRun { task: task.to_owned(), id, ended: end, stop };
@@ -150,7 +151,7 @@ async fn follow(mut child: Supervised, output: RunOutput, stop: CancellationToke
         if let Some(stderr) = stderr {
             let mut stderr = stderr.take(MOST_SAID);
             let _read = stderr.read_to_string(&mut said).await;
-            // What follows is read, so that the run never waits.
+            // The rest is read, so that the run never waits.
             let _rest = tokio::io::copy(&mut stderr.into_inner(), &mut tokio::io::sink()).await;
         }
         said

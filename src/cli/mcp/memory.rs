@@ -15,8 +15,8 @@ use crate::mcp::{
 };
 use crate::model::ExitCode;
 
-/// The folders and files of memory. Only the user's own configuration may name places outside of
-/// the repository.
+/// The folders and files of memory. Only the user's own configuration may name places outside the
+/// repository.
 pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
     let memory = &settings.memory;
     let config = config::user_file().and_then(|file| file.parent().map(Path::to_owned));

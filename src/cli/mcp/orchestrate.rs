@@ -19,7 +19,7 @@ use crate::model::{SessionId, SubTask, TaskPlan};
 use crate::plan::{PlanExecution, SubTaskState, one_task, repair, waves};
 
 const NAME: &str = "copilot_orchestrate";
-/// What the planner is told before the goal.
+/// The planner's instructions, before the goal.
 const PLANNING: &str = include_str!("planning.md");
 /// Milliseconds that the planner has.
 const PLAN_LIMIT: u64 = 5 * 60 * 1000;
@@ -34,7 +34,7 @@ pub(super) struct Orchestrator {
     sessions: Arc<CodeSessions>,
 }
 
-/// What came of a sub-task that ended: its answer, or why it failed.
+/// The result of a sub-task that ended: its answer, or the reason for its failure.
 struct SubTaskEnd {
     said: String,
     error: Option<String>,
@@ -77,7 +77,7 @@ impl Orchestrator {
 }
 
 impl Orchestration<'_> {
-    /// Lets a session that changes nothing plan. One that fails is no reason to give up.
+    /// Lets a session plan that changes nothing. A failure does not end the orchestration.
     async fn plan(&mut self) -> Result<TaskPlan, ToolAnswer> {
         let request = CodeRequest {
             prompt: format!("{PLANNING}{}", self.goal),
@@ -146,7 +146,7 @@ impl Orchestration<'_> {
     }
 }
 
-/// What the session of a sub-task is told.
+/// The prompt of a sub-task's session.
 fn prompt(goal: &str, task: &SubTask, execution: &PlanExecution<'_>) -> String {
     let done = execution.states().filter(|(_, state)| **state == SubTaskState::Succeeded);
     let done: Vec<String> = done
@@ -161,7 +161,7 @@ fn prompt(goal: &str, task: &SubTask, execution: &PlanExecution<'_>) -> String {
     )
 }
 
-/// The result: numbers, plan, and what came of each sub-task.
+/// The result: numbers, the plan, and the result of each sub-task.
 fn document(
     plan: &TaskPlan,
     execution: &PlanExecution<'_>,
@@ -223,15 +223,15 @@ impl Tools for Orchestrator {
             "task": {"type": "string",
                 "description": "The goal, with everything the agents must know"},
             "maxConcurrency": {"type": "integer", "minimum": 1, "maximum": most, "default": usual,
-                "description": "Most sessions at once; today they work one after the other, since \
-                                they share a working tree"},
+                "description": "Maximum number of concurrent sessions; they currently run one at \
+                                a time, because they share a working tree"},
             "timeout": {"type": "integer", "minimum": 1,
                 "description": "Milliseconds for each sub-task [default: the limits of a run's turn]"},
         });
         vec![Tool {
             name: NAME.to_owned(),
             description: "Divide a larger coding task into sub-tasks and let Copilot work on them \
-                          in the order of their dependencies. Returns what came of each."
+                          in the order of their dependencies. Returns the result of each."
                 .to_owned(),
             input_schema: schema(parameters, &["task"]),
             read_only: false,

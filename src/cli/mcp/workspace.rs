@@ -1,4 +1,4 @@
-//! The folder of a server, with its settings, and the redaction for what comes out of it.
+//! The folder of a server, with its settings, and the redaction of its output.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::guard::{Policy, Redactor};
 use crate::mcp::ToolAnswer;
 use crate::verify::{GitRepo, Repo as _, RepoProblem, VerifyError};
 
-/// What helps a server that was started outside of a repository.
+/// The hint for a server that was started outside a repository.
 pub(super) const START_ELSEWHERE: &str = "start the MCP client in a repository, or put \
 `-C REPOSITORY` before `mcp serve` in its entry";
 
-/// Is the folder in a usable repository? If not, the answer of a tool that needs one says what to
-/// do, on one line. A client that is set up for a user starts its servers anywhere.
+/// Is the folder in a usable repository? If not, a tool that needs one answers with a hint, on one
+/// line. A client that is set up for a user starts its servers anywhere.
 pub(super) fn in_repository(folder: &Path, advice: &str) -> Result<(), ToolAnswer> {
     let why = match GitRepo::discover(folder) {
         Ok(_) => return Ok(()),
@@ -32,7 +32,7 @@ pub(super) fn in_repository(folder: &Path, advice: &str) -> Result<(), ToolAnswe
 pub(super) struct Workspace {
     /// The server's folder.
     pub(super) folder: PathBuf,
-    /// The repository's root; the folder itself where there is none.
+    /// The repository's root, or the folder itself if there is no repository.
     pub(super) root: PathBuf,
     pub(super) settings: Settings,
     repository: Option<RepoContext>,

@@ -115,7 +115,7 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     })
 }
 
-/// Asks at a terminal; elsewhere the answer is no.
+/// Asks at a terminal; without one, the answer is no.
 fn agreed(command: &str) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;

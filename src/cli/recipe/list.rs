@@ -1,6 +1,6 @@
 //! `recipe list`: the folders in which the runner looks, and the recipes in them.
 //!
-//! The files are read by us: no runner is needed to see what there is.
+//! We read the files ourselves, so no runner is needed to list the recipes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -44,7 +44,7 @@ pub(super) fn error_json(error: Option<(&str, &str)>) -> Value {
     json!(error.map(|(kind, message)| json!({ "kind": kind, "message": message })))
 }
 
-/// An error for people, with what to do.
+/// An error for people, with hints.
 pub(super) fn explain(error: &RecipeError) -> String {
     let mut text = format!("error: {error}");
     if let Some(hint) = error.hint() {

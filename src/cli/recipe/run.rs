@@ -53,7 +53,7 @@ impl From<RecipeError> for Unready {
     }
 }
 
-/// What was asked for, understood.
+/// The parsed request.
 fn prepare(
     directory: Option<&Path>,
     args: &RunRecipeArgs,
@@ -103,7 +103,7 @@ fn go(args: &RunRecipeArgs, request: &RecipeRequest, depth: Depth) -> Result<u8,
     let scratch = launch::scratch()?;
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
-        // A run around us has a guardian, which finds what we start by the run's name.
+        // The run around us has a guardian, which finds our processes by the run's name.
         let guardian = match environment::run_around() {
             Some(_) => None,
             None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
@@ -159,12 +159,12 @@ async fn work(
 
 /// The second signal: everything ends now, the large values on disk too.
 fn at_once(folder: &Path, signal: i32) {
-    // Whatever cannot be removed is private all the same.
+    // Files that cannot be removed are still private.
     let _ = std::fs::remove_dir_all(folder);
     end_now(signal);
 }
 
-/// Tells what came of it, and gives the exit code.
+/// Prints the result, and returns the exit code.
 fn tell(
     args: &RunRecipeArgs,
     runner: Option<&Runner>,

@@ -15,8 +15,8 @@ pub(super) fn run_name() -> String {
     environment::run_name("recipe")
 }
 
-/// The second signal: everything that carries our own name ends now. What belongs to a run
-/// around us is left to that run; our own child dies with us.
+/// The second signal ends all processes with our own name at once. Those of a run around us are
+/// left to that run; our own child dies with us.
 pub(super) fn end_now(signal: i32) {
     if environment::run_around().is_none() {
         kill_now(&run_name());
@@ -31,8 +31,8 @@ pub(super) fn bridge(depth: Depth, tmp: PathBuf) -> Result<Bridge, Failure> {
     bridge_under(depth, socket.map(PathBuf::from), Vec::new(), run_name(), tmp)
 }
 
-/// The bridge to the recipe runner. What its recipes launch is ours again, one deeper, with
-/// `more` in its environment, and under the guard that listens at `socket`.
+/// The bridge to the recipe runner. Its recipes launch us again, one level deeper, with `more` in
+/// the environment, and under the guard that listens at `socket`.
 pub(in crate::cli) fn bridge_under(
     depth: Depth,
     socket: Option<PathBuf>,
@@ -52,7 +52,7 @@ pub(in crate::cli) fn bridge_under(
     }))
 }
 
-/// Whether a value is a secret, by its key or by what it holds.
+/// Is a value a secret, by its key or by its content?
 fn secret() -> IsSecret {
     Arc::new(|value| {
         is_secret(&value.key)

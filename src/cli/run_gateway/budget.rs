@@ -1,4 +1,4 @@
-//! How much of what providers push is kept.
+//! The limits on the pushed events that are kept.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 const BURST: u64 = 16 << 20;
 /// Bytes a second, after the burst.
 const RATE: u64 = 16 << 10;
-/// What every event costs, besides its text.
+/// The cost of every event, in addition to its text.
 const EACH: u64 = 256;
 
 /// A budget of bytes that fills again.
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(kept, 15);
         let second = Duration::from_secs(1);
         assert!(!budget.takes(1 << 20, Duration::ZERO));
-        // What is left still holds small ones, and each second adds to it.
+        // The rest still fits small events, and each second adds to it.
         while budget.takes(1000, second) {}
         for passed in 2..100 {
             assert!(budget.takes(10_000, second * passed), "{passed}");

@@ -1,4 +1,4 @@
-//! What a gateway reports, into the journal and to the agent.
+//! Reports of a gateway, for the journal and the agent.
 //!
 //! Invariant: all that is kept here is bounded. A text is redacted whole and cut afterwards.
 //! Nothing is recorded after [`Feed::close`], and nothing after a failure of the journal.
@@ -21,8 +21,8 @@ use crate::report::count;
 
 /// Longest text of an event for the agent, in bytes.
 const INJECTED: usize = 4 << 10;
-/// Longest text that is redacted, in bytes. It is far more than what is kept of it, so that half
-/// a secret at its end is not kept.
+/// The longest text that is redacted, in bytes. It is far more than the part that is kept, so that
+/// no half secret at its end is kept.
 const LOOKED_AT: usize = 64 << 10;
 /// Most events that wait for the agent: those of two iterations.
 const WAITING: usize = 10;
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Feed {
 #[derive(Default)]
 struct FeedState {
     budget: KeepBudget,
-    /// The same for what is recorded besides pushed events.
+    /// The same for events other than pushed ones.
     besides: KeepBudget,
     waiting: VecDeque<InjectedEvent>,
     surfaced: u32,
@@ -66,7 +66,7 @@ impl Feed {
         &self.redactor
     }
 
-    /// Records what the gateway reports, until it stops.
+    /// Records the gateway's reports until it stops.
     pub(super) fn record_all(&self, mut events: mpsc::Receiver<GatewayEvent>) {
         while let Some(event) = events.blocking_recv() {
             // Without this the gateway would wait for its events to be read.
@@ -216,7 +216,7 @@ impl Feed {
         self.lock().broken.take()
     }
 
-    /// Ends the feed. Returns what became of events that did not get where they should.
+    /// Ends the feed. Returns notices about events that were not delivered.
     pub(super) fn close(&self) -> Vec<String> {
         let mut state = self.lock();
         state.closed = true;
@@ -225,15 +225,15 @@ impl Feed {
             add(&mut state.missed, &event.provider);
         }
         [
-            (&state.missed, "for the agent did not reach it"),
-            (&state.dropped, "were over the limit, and were not kept"),
+            (&state.missed, "did not reach the agent"),
+            (&state.dropped, "were over the limit and were dropped"),
         ]
         .into_iter()
         .filter(|(counts, _)| !counts.is_empty())
         .map(|(counts, what)| {
             let each = counts.iter().map(|(provider, number)| format!("{provider}: {number}"));
             let number = count(counts.values().sum(), "event");
-            format!("{number} of providers {what} ({})", each.collect::<Vec<_>>().join(", "))
+            format!("{number} from providers {what} ({})", each.collect::<Vec<_>>().join(", "))
         })
         .collect()
     }

@@ -1,6 +1,6 @@
-//! What a provider program says: read to its end, and kept redacted in a file.
+//! The output of a provider program, read to its end and kept redacted in a file.
 //!
-//! Invariant: a program never waits for a full pipe, and its file stays below a limit.
+//! Invariant: a program never waits for a full pipe, and its file has a size limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// Keeps what the program says in the file `log`.
+    /// Writes the program's output to the file `log`.
     pub(super) fn keep(program: &mut Supervised, log: PathBuf, redactor: Arc<Redactor>) -> Self {
         let (sender, pieces) = mpsc::channel(PIECES);
         let out =
@@ -37,7 +37,7 @@ impl ProgramOutput {
         Self { readers: [out, err], writer }
     }
 
-    /// The program has ended: what was read is written, within a limit.
+    /// The program has ended: the output read so far is written, within a limit.
     pub(super) async fn end(self, limit: Duration) {
         for reader in self.readers.into_iter().flatten() {
             reader.abort();
@@ -53,7 +53,7 @@ enum Stream {
     Err,
 }
 
-/// What came from a stream at once.
+/// One read from a stream.
 type Piece = (Stream, Vec<u8>);
 
 /// Reads a stream to its end, whoever writes.
@@ -66,12 +66,12 @@ async fn read(mut stream: impl AsyncRead + Unpin, name: Stream, to: mpsc::Sender
     }
 }
 
-/// Appends what comes to a file, redacted, up to a limit; the rest is read and dropped.
+/// Appends output to a file, redacted, up to a limit; the rest is read and dropped.
 fn write(path: &Path, mut pieces: mpsc::Receiver<Piece>, redactor: &Redactor) {
     let mut file = AppendFile::open(path, FileMode::Owner, Tail::Torn).ok();
     let mut written = file.as_ref().and_then(|file| file.metadata().ok());
     let mut written = written.take().map_or(0, |it| usize::try_from(it.len()).unwrap_or(OUTPUT));
-    // A secret in one is not torn by what the other says meanwhile.
+    // Output of one stream does not split a secret in the other.
     let mut out = redactor.stream();
     let mut err = redactor.stream();
     let mut keep = |text: String| {

@@ -7,9 +7,9 @@ use crate::cli::gateway::{gateway_on, not_listening};
 use crate::gateway::{DEFAULT_PORT, GatewayError, Listeners};
 use crate::model::GatewayUse;
 
-/// What became of the port.
+/// The result of taking the port.
 pub(in crate::cli) enum ReservedPort {
-    /// There is to be no gateway; what people should know of that.
+    /// No gateway, with the notice to people.
     None(Option<String>),
     /// It listens.
     Listening(Listeners),
@@ -29,7 +29,8 @@ pub(in crate::cli) async fn reserve(gateway: GatewayUse) -> Result<ReservedPort,
         {
             let who = gateway_on(port).unwrap_or_else(|| "another program".to_owned());
             Ok(ReservedPort::None(Some(format!(
-                "{who} has port {port}: this run has no gateway; `--gateway=PORT` names another port"
+                "{who} is using port {port}, so this run has no gateway; choose another port with \
+                 `--gateway=PORT`"
             ))))
         }
         Err(error) => Err(not_listening(error, port)),

@@ -1,8 +1,8 @@
 //! Provider programs of the user's own configuration: started with the run, supervised like all
 //! its children, ended with it.
 //!
-//! Invariant: a program that fails is started again a few times, each time after a longer pause.
-//! Of failures in a row, the first and the last are told.
+//! Invariant: a failing program is restarted a few times, with growing pauses. Of failures in a
+//! row, the first and the last are reported.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -29,7 +29,7 @@ const WORKED: Duration = Duration::from_secs(60);
 const LADDER: Ladder =
     Ladder { close: Duration::ZERO, term: Duration::from_secs(2), kill: Duration::from_secs(1) };
 
-/// What a program is given.
+/// The input of a program.
 #[derive(Clone)]
 pub(super) struct Provided {
     pub(super) token: GatewayToken,
@@ -89,7 +89,7 @@ struct Program {
     over: CancellationToken,
 }
 
-/// What follows a failure.
+/// The step after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// The program is started again after a pause.
@@ -180,7 +180,7 @@ impl Program {
             status = child.wait() => Some(status?),
             () = self.over.cancelled() => None,
         };
-        // What it started ends with it.
+        // The processes that it started end with it.
         child.stop(LADDER).await;
         output.end(LADDER.kill).await;
         Ok(status)

@@ -1,4 +1,4 @@
-//! What the run's server offers: memory, and the tools of a gateway's session.
+//! The tools of the run's server: memory, and those of a gateway's session.
 
 use tokio::sync::watch;
 
@@ -22,7 +22,7 @@ pub(in crate::cli) struct ProviderSource {
 
 /// The tools of a run.
 pub(super) struct Offer {
-    /// The server's name in sessions. Nobody can guess it, so no other server that an agent knows,
+    /// The server's name in sessions. It cannot be guessed, so no other server that an agent knows,
     /// such as one that the repository names, can pass its tools off as these.
     name: String,
     pub(super) memory: Option<MemoryTools>,

@@ -83,7 +83,7 @@ impl ToolServer for RunServer {
 
     fn close(&self, endpoint: &str) {
         let closed = self.open.lock().remove(endpoint);
-        // Its clients' streams end here, outside of the lock.
+        // The streams of its clients end here, after the lock is released.
         drop(closed);
     }
 }

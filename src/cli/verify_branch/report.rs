@@ -1,4 +1,4 @@
-//! What `verify` found, for people and as JSON.
+//! The findings of `verify`, for people and as JSON.
 //!
 //! Invariant: the JSON holds no path of this machine, no time, and no temporary name, so that two
 //! clones give the same, but for `millis`.
@@ -15,7 +15,7 @@ use crate::verify::{
     Claims, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
 };
 
-/// What became of a criterion.
+/// The result of a criterion.
 struct Row {
     line: usize,
     text: String,
@@ -30,12 +30,12 @@ struct Row {
     by_changed_rules: bool,
 }
 
-/// What a criterion counts as.
+/// The kinds of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowResult {
     /// Red at the base, green at the tick and at the head.
     Check,
-    /// A commit, and whatever checks there are were green before.
+    /// A commit, and all its checks (if any) were green before.
     Commit,
     /// Ticked at the base.
     Before,
@@ -75,7 +75,7 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Puts claims and what was derived together.
+    /// Combines the claims with the derived proofs.
     pub(super) fn new(
         at: &TaskContext,
         args: &'a VerifyArgs,
@@ -120,7 +120,10 @@ impl<'a> Report<'a> {
                     row.why.push("only a commit proves it, and checks are required".to_owned());
                 }
                 let weakened = tick.weakened.iter().map(|path| path.display());
-                row.why.extend(weakened.map(|path| format!("{path} tests less at the head")));
+                row.why.extend(
+                    weakened
+                        .map(|path| format!("{path} has fewer tests or assertions at the head")),
+                );
                 row.checks = tick.checks.iter().map(check).collect();
                 if row.result == RowResult::ByHand && tick.claim.claimed.is_none() {
                     let what = format!("ticks `{}` by hand", row.text);
@@ -250,12 +253,12 @@ impl<'a> Report<'a> {
                 format!("The branch ticks nothing.{open}")
             }
             0 if self.rows.iter().any(|row| row.result == RowResult::ByHand) => {
-                format!("Every tick of the branch is proven, or a human's and allowed.{open}")
+                format!("Every tick of the branch is proven, or made by a human and allowed.{open}")
             }
             0 => format!("Every tick of the branch is proven.{open}"),
-            10 => format!("Forged: the branch's records say what is not so.{open}"),
+            10 => format!("Forged: the branch's records are false.{open}"),
             _ if self.only_by_hand() => format!(
-                "Not proven: a human's word stands for a proof, which an agent can imitate. If you \
+                "Not proven: some ticks rest on a human's word, which an agent can imitate. If you \
                  know who wrote these commits, use `--allow-accepted`.{open}"
             ),
             _ if self.remarks.iter().any(|remark| remark.kind == RemarkKind::Outdated) => format!(

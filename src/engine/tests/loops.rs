@@ -243,7 +243,7 @@ async fn a_check_that_the_room_alone_fails_ends_the_run_before_the_work() {
     // Made after the copy of the ignored files.
     scene.place.write("late.ignored", "here\n");
     let error = scene.run().await.expect_err("refused");
-    assert!(error.contains("the proof room lacks something"), "{error}");
+    assert!(error.contains("the proof room is missing something"), "{error}");
     assert!(error.contains("`exists late.ignored` passes in the working tree"), "{error}");
     assert!(scene.script().prompts.is_empty());
 }

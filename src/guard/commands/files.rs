@@ -223,7 +223,7 @@ impl Judge<'_> {
         }
         if folders.is_empty() {
             return Err(Denial::new("path.unknown", format!("there is no folder `{text}`"))
-                .instead("name a folder that is there"));
+                .instead("name an existing folder"));
         }
         Ok(folders)
     }

@@ -321,7 +321,7 @@ fn intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
                     || short(word, "fd")
             }) =>
         {
-            Err(Denial::new("git.push-force", "it overwrites or removes what others have")
+            Err(Denial::new("git.push-force", "it overwrites or removes the work of others")
                 .instead("commit only; a human pushes"))
         }
         "push" => Err(denial(verb, REMOTE)),

@@ -17,11 +17,8 @@ pub(super) fn config(words: &[&str]) -> Result<(), Denial> {
         "insteadof",
     ];
     let refuse = || {
-        Denial::new(
-            "git.config",
-            "git config changes how git works, or prints what may hold a token",
-        )
-        .instead("read one value: `git config --get user.name`")
+        Denial::new("git.config", "git config changes how git works, or may print a token")
+            .instead("read one value: `git config --get user.name`")
     };
     let flags = [
         "--get",

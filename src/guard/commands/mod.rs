@@ -231,7 +231,7 @@ impl Judge<'_> {
                 "program.script",
                 format!("there is no script {name} in the workspace"),
             )
-            .instead("run one that is there: `git ls-files '*.sh' '*.py' '*.js'` names them"))
+            .instead("run an existing one: `git ls-files '*.sh' '*.py' '*.js'` lists them"))
         }
     }
 

@@ -169,7 +169,7 @@ impl Judge<'_> {
             let real = self.cx.resolve(&path).map_or(path, |real| real.path);
             let lost = !gives && !self.sandboxed && self.loses(&real);
             if lost {
-                return Err(Denial::new("program.delete", "it may empty a file that is there")
+                return Err(Denial::new("program.delete", "it may empty an existing file")
                     .instead(
                         "write to a new file or below `target/`, or change it with the edit tool",
                     ));

@@ -1,4 +1,4 @@
-//! The files of the memory, and what does not belong to it.
+//! The files of the memory, and files that are excluded from it.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -56,7 +56,7 @@ pub(super) struct RealPlace {
     within: PathBuf,
 }
 
-/// What reading a file came to.
+/// The result of reading a file.
 pub(super) enum Read {
     Text(String),
     Missing,
@@ -69,16 +69,16 @@ pub(super) fn folders(places: &[MemoryPlace]) -> Vec<RealPlace> {
     places.iter().filter_map(MemoryPlace::real).filter(|folder| folder.path.is_dir()).collect()
 }
 
-/// Why a name is none of a memory file, if it is not.
+/// The reason why a name is not that of a memory file, if so.
 pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     if name.contains('\0') {
         return Some("contains a NUL byte");
     }
     let path = Path::new(name);
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Some("is outside of the memory folder");
+        return Some("is outside the memory folder");
     }
-    (!is_markdown(path)).then_some("is no Markdown file")
+    (!is_markdown(path)).then_some("is not a Markdown file")
 }
 
 fn is_markdown(path: &Path) -> bool {
@@ -115,19 +115,19 @@ pub(super) fn read_prefs(place: &MemoryPlace) -> Read {
         return Read::Denied("leads out of the repository, holds secrets, or belongs to git");
     };
     if !is_markdown(&place.path) || !is_markdown(&real.path) {
-        return Read::Denied("is no Markdown file");
+        return Read::Denied("is not a Markdown file");
     }
     match &place.within {
         Some(root) => match content(root, &place.path) {
-            Read::Missing => Read::Denied("is no plain file below the repository"),
+            Read::Missing => Read::Denied("is not a regular file below the repository"),
             read => read,
         },
         None => content(&real.within, &real.path),
     }
 }
 
-/// The text of a regular file, as far as it is looked at. A link that took its place since it was
-/// judged is not followed.
+/// The text of a regular file, up to the size limit. A link that took its place since it was judged
+/// is not followed.
 fn content(within: &Path, path: &Path) -> Read {
     let read = || {
         let below = path.strip_prefix(within).unwrap_or(path);

@@ -1,7 +1,6 @@
 //! Memory: Markdown files that a human or a runner left for later sessions, to search and read.
 //!
-//! Invariant: nothing is written, and no path leads out of a memory folder, whatever it is called
-//! and wherever its links lead.
+//! Invariant: nothing is written, and no path leaves a memory folder, whatever its name or links.
 
 mod files;
 mod search;
@@ -54,7 +53,7 @@ pub struct MemoryTools {
 }
 
 impl MemoryTools {
-    /// Offers what lies there. `depth` is that of this process.
+    /// Offers the memory that exists. `depth` is that of this process.
     pub fn new(sources: MemorySources, redactor: Arc<Redactor>, depth: u32) -> Self {
         Self { sources, redactor, depth }
     }
@@ -88,7 +87,7 @@ impl MemoryTools {
                 }
             }
         }
-        // The name is judged even if there is no folder.
+        // The name is checked even without a folder.
         match files::wrong_name(name) {
             Some(why) => Err(ToolAnswer::error(format!("Access denied: {name:?} {why}"))),
             None => Err(ToolAnswer::error(format!("Memory file not found: {name}"))),

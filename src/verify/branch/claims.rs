@@ -1,4 +1,4 @@
-//! What the commits of a branch say about a task.
+//! The claims of a branch's commits about a task.
 //!
 //! Invariant: pure. Only the last tick of a criterion counts, so that second attempts pass.
 
@@ -20,7 +20,7 @@ pub struct TickClaim {
     pub claimed: Option<Proof>,
 }
 
-/// What a branch claims.
+/// The claims of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     /// The commit whose TASK.md counts.
@@ -35,8 +35,8 @@ pub struct Claims {
     pub remarks: Vec<Remark>,
 }
 
-/// What the commits claim, the base first; `None` if none of them holds the task.
-/// `allow_accepted`: the TASK.md of the head counts.
+/// The claims of the commits, the base first; `None` if none of them has the task. With
+/// `allow_accepted`, the TASK.md of the head counts.
 pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Claims> {
     let added = seen.iter().position(|seen| seen.task.is_some())?;
     let first = seen[added].task.as_ref()?;

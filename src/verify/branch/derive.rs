@@ -1,7 +1,7 @@
 //! Derives the ticks of a branch again, in proof rooms.
 //!
-//! Invariant: each tick is judged by the same path as a verdict of a run. What the base's room lacks
-//! is told apart from work that does not hold.
+//! Invariant: each tick is judged by the same path as a verdict of a run. A base's room that lacks
+//! something is distinguished from work that is not proven.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -32,7 +32,7 @@ use crate::verify::setup::RoomSetup;
 use crate::verify::stretches::{Stretch, stretches};
 use crate::verify::weigh::reasons;
 
-/// What a derivation works with.
+/// The input of a derivation.
 #[derive(Clone, Copy)]
 pub struct Derivation<'a> {
     /// Where objects are.
@@ -43,7 +43,7 @@ pub struct Derivation<'a> {
     pub table: &'a Table,
     /// The commits.
     pub seen: &'a [Seen],
-    /// What they claim.
+    /// Their claims.
     pub claims: &'a Claims,
     /// The task whose checks and rules count.
     pub task: &'a Task,
@@ -75,14 +75,14 @@ pub struct DerivedCheck {
     pub result: CheckResult,
 }
 
-/// What became of a tick.
+/// The result of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DerivedTick {
     /// The claim.
     pub claim: TickClaim,
-    /// What proves it, if anything does.
+    /// The proof, if there is one.
     pub proof: Option<Proof>,
-    /// A human may have changed what decides, before the commit that ticks it.
+    /// A human may have changed a file that decides, before the commit that ticks it.
     pub after_human: bool,
     /// Its own checks are green at the head.
     pub green_at_head: bool,
@@ -94,8 +94,8 @@ pub struct DerivedTick {
     pub checks: Vec<DerivedCheck>,
 }
 
-/// Runs the checks of every tick, and all of them at the head. `Err` in the answer is what the
-/// room lacks, with the line that helps.
+/// Runs the checks of every tick, and all of them at the head. `Err` in the answer has the missing
+/// part of the room, with the line that helps.
 ///
 /// # Errors
 /// If git fails or a room cannot be made.
@@ -157,7 +157,7 @@ pub async fn derive(
 }
 
 impl Derivation<'_> {
-    /// What humans committed, with the place of the last commit.
+    /// The commits of humans, with the place of the last one.
     fn human(&self) -> Vec<(usize, Oid, Oid)> {
         let pairs = self.seen.windows(2);
         let mut commits: Vec<Ancestor> = pairs
@@ -194,7 +194,7 @@ struct Deriving<'a> {
     setup: &'a RoomSetup,
     protect: GlobSet,
     base: Vec<CheckResult>,
-    /// What humans changed so far that does not count, with the place of the last commit.
+    /// The humans' changes so far that do not count, with the place of the last commit.
     by_human: Vec<(usize, PathBuf)>,
     first_seen: Vec<FirstSeen>,
     /// Names of files and folders at the head.
@@ -228,7 +228,7 @@ impl Deriving<'_> {
         prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await
     }
 
-    /// Judges the commit that ticks a criterion; `Err` is what the room lacks.
+    /// Judges the commit that ticks a criterion; `Err` has the missing part of the room.
     async fn tick(
         &mut self,
         rooms: &mut ProofRooms,
@@ -275,7 +275,7 @@ impl Deriving<'_> {
         put_back.any(|path| self.by_human.iter().any(|(at, by)| *at < claim.at && by == path))
     }
 
-    /// What green checks at a commit prove.
+    /// The proof from green checks at a commit.
     fn proof(
         &self,
         claim: &TickClaim,

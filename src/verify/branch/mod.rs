@@ -1,8 +1,9 @@
-//! A branch that carries its proof: what its commits claim, and what of it can be derived again.
+//! A branch that carries its proof: the claims of its commits, and the proofs that can be derived
+//! again.
 //!
 //! Invariant: checks and rules come from the base, or from the commit that adds the task. State
-//! files, titles and trailers of commits are claims, never evidence. What does NOT live here: git,
-//! and how the result is shown.
+//! files, titles, and trailers of commits are claims, never evidence. Not in this folder: git, and
+//! the output of the result.
 
 mod claims;
 mod derive;

@@ -1,4 +1,4 @@
-//! What became of a task's rules on the base since a branch began.
+//! Changes to a task's rules on the base since a branch began.
 //!
 //! Invariant: pure but for reading the two trees. A branch chooses where it begins, so rules that it
 //! may have avoided that way do not count as met.

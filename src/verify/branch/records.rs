@@ -17,7 +17,7 @@ pub(super) fn records(
 ) {
     let mut remark = |kind, what: String| remarks.push(Remark { kind, at, what });
     if layout.is_state_message(&now.commit.subject) {
-        // The runner's first commit holds what the human prepared in the task's folder.
+        // The runner's first commit contains the human's prepared files of the task's folder.
         let other = now.commit.changes.iter().find(|it| !it.path.starts_with(layout.folder()));
         if let Some(other) = other {
             let what = format!(
@@ -38,7 +38,7 @@ pub(super) fn records(
             let mut criteria = now.task.iter().flat_map(|task| &task.criteria);
             let is_ticked = criteria.any(|it| it.key == entry.key && it.checked);
             let still = new.and_then(|new| new.find(&entry.key)?.proof);
-            // A proof room saw what only the working tree had shown.
+            // A proof room confirmed a result of the working tree.
             let is_seen = entry.proof == Some(Proof::Tree) && still == Some(Proof::Check);
             if still != entry.proof && !is_seen && is_ticked {
                 let what = match still {

@@ -1,9 +1,9 @@
-//! What a commit holds about a task, and what is to be said about it.
+//! The task's files in a commit, and remarks about it.
 
 use crate::model::{Task, TaskState};
 use crate::verify::git::BranchCommit;
 
-/// A commit, with what it holds about the task.
+/// A commit, with its files of the task.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The commit.
@@ -23,7 +23,7 @@ pub struct Remark {
     pub kind: RemarkKind,
     /// The commit, by its place in the branch.
     pub at: usize,
-    /// What it does, as in `changes TASK.md`.
+    /// Its action, as in `changes TASK.md`.
     pub what: String,
 }
 
@@ -38,6 +38,6 @@ pub enum RemarkKind {
     Unproven,
     /// The base's own rules are others by now.
     Outdated,
-    /// A record says what is not so.
+    /// A record is false.
     Forged,
 }

@@ -11,8 +11,8 @@ use crate::verify::{GUARDRAILS, StateFiles, TASK};
 
 impl Seen<'_> {
     /// Did a call or a commit of the agent change a path? If calls ran without a decision, their
-    /// writes are unknown, so the agent did. Where its commands cannot write the file, its commit
-    /// may hold what a human wrote.
+    /// writes are unknown, so the agent did. If its commands cannot write the file, its commit may
+    /// contain a human's changes.
     fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
         let commits = self.commits.iter().filter(|_| !self.inputs.sealed);
@@ -21,7 +21,7 @@ impl Seen<'_> {
             || commits.flat_map(|commit| &commit.paths).any(|change| change.path == path)
     }
 
-    /// The change to TASK.md, and who made it. Compares the file before and now, whatever commits
+    /// The change to TASK.md, and its author. Compares the file before and now, whatever commits
     /// say.
     pub(super) fn task_file(&self, now: &StateFiles) -> TaskFileChange {
         let path = self.inputs.layout.file(TASK);

@@ -1,8 +1,8 @@
-//! Paths, and the branch, put back to what a commit holds.
+//! Restoring paths, and the branch, to a commit.
 //!
-//! Invariant: changes only paths that differ; never the ones to keep, ignored files (except a
-//! link in the place of a directory), a repository inside this one, or anything outside. The
-//! caller has saved what is overwritten.
+//! Invariant: changes only paths that differ; never the ones to keep, ignored files (except a link
+//! in the place of a directory), a repository inside this one, or anything outside. The caller has
+//! saved everything that is overwritten.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::sys::crash;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 
-/// Where git notes what it stashed for the time of an operation.
+/// The place where git records its stash during an operation.
 const AUTOSTASHES: [&str; 3] =
     ["rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"];
 
@@ -43,7 +43,7 @@ impl GitRepo {
         let mut left = self.restore_in(repo, &checkpoint.head, &back)?;
         crash::point("files put back");
         left.extend(kept.iter().filter(|path| !keep.contains(path)).cloned());
-        // What was kept and had been committed is uncommitted again, as it was before.
+        // Kept files that had been committed are uncommitted again, as before.
         let uncommit: Vec<_> = kept.into_iter().filter(|path| committed.contains(path)).collect();
         patiently(|| {
             let mut index = repo.index()?;
@@ -67,8 +67,8 @@ impl GitRepo {
         Ok(left)
     }
 
-    /// What a merge or a rebase put aside for its time (`--autostash`) goes to the stash,
-    /// where git itself puts it when that is given up.
+    /// Changes that a merge or a rebase stashed for its duration (`--autostash`) go to the stash,
+    /// where git itself puts them when the operation is aborted.
     fn keep_stashed(&self, repo: &Repository) -> Result<(), VerifyError> {
         let failed = self.failed("keep what was stashed");
         for name in AUTOSTASHES {
@@ -84,7 +84,7 @@ impl GitRepo {
         Ok(())
     }
 
-    /// Makes the index hold at a path what a tree holds, without looking at the file.
+    /// Sets a path in the index to its entry in a tree, without looking at the file.
     fn take(
         &self,
         index: &mut git2::Index,
@@ -190,7 +190,7 @@ impl GitRepo {
         }
     }
 
-    /// The first link among the directories above a path: what is below it is elsewhere.
+    /// The first link among the directories above a path: files below it are elsewhere.
     fn link_above(&self, path: &Path) -> Option<PathBuf> {
         let above: Vec<&Path> = path.ancestors().skip(1).collect();
         let mut above = above.iter().rev().map(|above| self.root.join(above)).skip(1);

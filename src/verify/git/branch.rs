@@ -33,7 +33,7 @@ pub struct BranchCommit {
     pub trailers: Vec<(String, String)>,
     /// Who wrote it, as git says.
     pub author: Person,
-    /// What it changes against its first parent; nothing for a base.
+    /// Its changes against its first parent; nothing for a base.
     pub changes: Vec<PathChange>,
 }
 
@@ -41,7 +41,7 @@ impl GitRepo {
     /// The commit that a revision names, as in `main~2`.
     ///
     /// # Errors
-    /// If git fails for another reason than that there is none.
+    /// If git fails for any reason except that it does not exist.
     pub fn revision(&self, name: &str) -> Result<Option<Oid>, VerifyError> {
         let repo = self.lock();
         let found = repo.revparse_single(name).and_then(|object| object.peel_to_commit());

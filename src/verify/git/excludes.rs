@@ -21,7 +21,7 @@ const WATCHED: u32 = 10;
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A run's claim that the list stays as it is.
+/// A run's claim that the list is not changed.
 #[derive(Debug)]
 pub struct ExcludesWatch {
     _file: File,
@@ -31,7 +31,7 @@ pub struct ExcludesWatch {
 #[derive(Debug)]
 pub struct ExcludesLock {
     path: PathBuf,
-    /// None where there is no list yet, and so no run that watches it.
+    /// None if there is no list yet, and so no run that watches it.
     _file: Option<File>,
 }
 
@@ -108,7 +108,7 @@ impl GitRepo {
 }
 
 impl ExcludesLock {
-    /// Adds the patterns that are not in the list yet; everything else in it stays.
+    /// Adds the patterns that are not in the list yet; the rest of it is kept.
     ///
     /// # Errors
     /// If the file cannot be read or written.

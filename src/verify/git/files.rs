@@ -71,7 +71,7 @@ impl GitRepo {
             edits.push(match from.get_path(&path) {
                 Ok(entry) => {
                     let blob = repo.find_blob(entry.id());
-                    // What is no blob is a submodule's commit.
+                    // An entry that is not a blob is a submodule's commit.
                     let bytes = blob.map_or_else(
                         |_| entry.id().as_bytes().to_vec(),
                         |blob| blob.content().to_vec(),

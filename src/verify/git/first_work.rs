@@ -1,8 +1,8 @@
 //! Where the work on a task began, as the history of the branch shows it.
 //!
-//! Invariant: what state.json says has no say. A commit belongs to the work if it has the task's
-//! prefix, holds the task's state, or lies in the turns that a commit of the runner ends; another one
-//! is a human's.
+//! Invariant: state.json is not considered. A commit belongs to the work if it has the task's
+//! prefix, contains the task's state, or is in the turns that a commit of the runner ends; any
+//! other is a human's.
 
 use git2::{Commit, Repository};
 

@@ -43,7 +43,7 @@ impl GitRepo {
     /// Finds the repository that a directory lies in, a linked worktree included.
     ///
     /// # Errors
-    /// If there is none, it is bare, belongs to somebody else or cannot be read.
+    /// If there is none, it is bare, belongs to another user, or cannot be read.
     pub fn discover(from: &Path) -> Result<Self, RepoProblem> {
         // Opened from below: opened by its own path, a git directory that lies elsewhere
         // does not know its working tree.
@@ -85,7 +85,7 @@ impl GitRepo {
         self.repo.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Names what git was doing when it failed.
+    /// Names git's operation when it failed.
     pub(super) fn failed(
         &self,
         operation: &'static str,

@@ -1,7 +1,7 @@
 //! Commits, branches and the difference of trees.
 //!
-//! Invariant: the cost grows with what is new since the checkpoint, not with the age of
-//! the repository. What does NOT live here: the working tree.
+//! Invariant: the cost grows with the new commits since the checkpoint, not with the age of the
+//! repository. Not in this file: the working tree.
 
 use std::path::Path;
 

@@ -42,7 +42,7 @@ impl Sources<'_> {
         Ok(said(name).zip(said(email)).map(|(name, email)| Person { name, email }))
     }
 
-    /// What the configuration says of this role, or of whoever works here.
+    /// The configured identity for this role, or the general one.
     fn configured(&self, section: &str, what: &str) -> Result<Option<String>, git2::Error> {
         for section in [section, "user"] {
             match self.config.get_string(&format!("{section}.{what}")) {

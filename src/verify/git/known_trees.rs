@@ -1,7 +1,7 @@
-//! The files of trees that were read lately. A proof reads two: the start's, which stays the same,
-//! and the commit's, of which the last one differs in a few files.
+//! The files of recently read trees. A proof reads two: the start's, which stays the same, and the
+//! commit's, which differs from the last one in a few files.
 //!
-//! Invariant: a tree's name is the hash of its content, so that what is known never grows old.
+//! Invariant: a tree's name is the hash of its content, so cached files never become stale.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

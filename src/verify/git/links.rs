@@ -1,7 +1,7 @@
 //! Links among git's own files and folders.
 //!
-//! Invariant: libgit2 writes what a link leads to. The runner works outside of the sandbox
-//! in which an agent could have made the link, so it writes nothing while there is one.
+//! Invariant: libgit2 writes to the target of a link. The runner works outside the sandbox in which
+//! an agent could have created the link, so it writes nothing while there is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Lock files of git: waits for them, and removes stale ones.
 //!
-//! Invariant: a lock goes only if it came to be in a time that is ours, stays for two seconds,
-//! and no git is at work here; one of a living git is the other's, however long it takes.
-//! What does NOT live here: which other time than this process's was a run's.
+//! Invariant: a lock is removed only if it appeared in a time that is ours, remains for two
+//! seconds, and no git is at work here; one of a living git belongs to it, however long it takes.
+//! Not in this file: which earlier time was a run's.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -22,7 +22,7 @@ use crate::verify::error::VerifyError;
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Repeats what fails because of somebody else's lock.
+/// Repeats an operation that fails because of another process's lock.
 pub(super) fn patiently<T>(
     mut attempt: impl FnMut() -> Result<T, git2::Error>,
 ) -> Result<T, git2::Error> {
@@ -47,12 +47,12 @@ impl Lock {
         Some(Self { path, written })
     }
 
-    /// Whether anybody's lock is there.
+    /// Is there any lock?
     fn is_held(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// Whether this very lock is there: it may have gone, and another one come.
+    /// Is this very lock still there? It may have gone, and another one come.
     fn is_there(&self) -> bool {
         Self::there(self.path.clone()).is_some_and(|now| now.written == self.written)
     }

@@ -20,8 +20,8 @@ use crate::verify::layout::Layout;
 use crate::verify::repo::Identity;
 
 impl GitRepo {
-    /// Whether a human has merged held work: HEAD has its commit, or the same content in every
-    /// file that it changes besides the task's state files.
+    /// Has a human merged held work? HEAD has its commit, or the same content in every file that it
+    /// changes except the task's state files.
     ///
     /// # Errors
     /// If HEAD or the held work cannot be read.
@@ -82,7 +82,7 @@ impl GitRepo {
             .map_err(failed)
     }
 
-    /// Moves the branch to what [`Self::merged_in`] made, with these files written over it.
+    /// Moves the branch to the result of [`Self::merged_in`], with these files written over it.
     pub(super) fn land_in(
         &self,
         repo: &Repository,

@@ -1,9 +1,9 @@
 //! The repository through libgit2: the only folder that names `git2`.
 //!
-//! Invariant: the repository is found by walking up from a directory and is opened by its
-//! path, so that `GIT_DIR`, `GIT_INDEX_FILE` and the like have no say (libgit2 reads them
-//! only when asked to, and is never asked). libgit2 runs no hooks, no filter programs and
-//! signs nothing. What does NOT live here: what a change means.
+//! Invariant: the repository is found by walking up from a directory and is opened by its path, so
+//! `GIT_DIR`, `GIT_INDEX_FILE`, and the like have no effect (libgit2 reads them only when asked to,
+//! and is never asked). libgit2 runs no hooks and no filter programs, and signs nothing. Not in
+//! this folder: the meaning of a change.
 
 mod back;
 mod branch;

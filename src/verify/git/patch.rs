@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::Patch;
 
-/// A unified diff between two contents of a file; `None` is no file.
+/// A unified diff between two contents of a file; `None` is a missing file.
 pub(in crate::verify) fn patch(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
     let made =

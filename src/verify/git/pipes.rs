@@ -13,7 +13,7 @@ pub(super) fn is_read(path: &Path) -> bool {
     READ.iter().any(|read| path.ends_with(read))
 }
 
-/// What a file is among those that git reads.
+/// The type of a file among those that git reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternFile {
     /// None of them.
@@ -24,7 +24,8 @@ pub(super) enum PatternFile {
     Removed,
 }
 
-/// Says what a file is, and removes a pipe, a socket or a device; nothing is lost with them.
+/// Returns the type of a file, and removes a pipe, a socket, or a device; nothing is lost with
+/// them.
 pub(super) fn pattern(path: &Path, name: &OsStr, kind: fs::FileType) -> PatternFile {
     if !READ.iter().any(|read| name == *read) {
         return PatternFile::None;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::model::Oid;
 use crate::verify::error::VerifyError;
 
-/// Names what the file system was doing when it failed.
+/// Names the file system's operation when it failed.
 pub(super) fn io_error(
     operation: &'static str,
     path: &Path,
@@ -15,7 +15,7 @@ pub(super) fn io_error(
     move |source| VerifyError::Io { operation, path: path.clone(), source }
 }
 
-/// The bytes of a file; none if there is no such file.
+/// The bytes of a file; none if it does not exist.
 pub(super) fn read_or_empty(path: &Path) -> Result<Vec<u8>, VerifyError> {
     match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),

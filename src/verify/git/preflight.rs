@@ -1,8 +1,8 @@
 //! Whether a run may begin in this repository.
 //!
-//! Invariant: the checks come from the cheapest to the dearest and the first problem ends
-//! them; HEAD moves to another branch only when nothing else is wrong and no file would
-//! change. What does NOT live here: what is said about a problem (`error`).
+//! Invariant: the checks are in order of their cost, and the first problem ends them; HEAD moves to
+//! another branch only if there is no other problem and no file would change. Not in this file:
+//! messages about a problem (`error`).
 
 use std::fs;
 use std::path::{Component, PathBuf};
@@ -136,9 +136,9 @@ impl GitRepo {
         Ok(())
     }
 
-    /// Where a branch begins that only a remote has: at what was fetched of it, for made anew
-    /// it would lack all that was pushed from it. As for a local one the content must be the
-    /// same. Where several remotes have it, `origin` is asked alone.
+    /// The start of a branch that only a remote has: its fetched commit, because a new branch would
+    /// lack everything that was pushed to it. As for a local one, the content must be the same. If
+    /// several remotes have it, only `origin` is used.
     fn begun_at_remote(
         &self,
         repo: &Repository,

@@ -41,7 +41,7 @@ impl GitRepo {
     }
 }
 
-/// What the human left at a path, as an edit of the commit.
+/// The human's uncommitted content of a path, as an edit of the commit.
 fn edit(root: &Path, path: &Path, print: &Fingerprint) -> Result<Option<TreeEdit>, VerifyError> {
     let (at, path) = (root.join(path), path.to_owned());
     let failed = io_error("read", &at);

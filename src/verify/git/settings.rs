@@ -15,7 +15,7 @@ use super::git_repo::GitRepo;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
-/// Files and folders of the working tree that can widen what an agent may do.
+/// Files and folders of the working tree that can widen an agent's permissions.
 const SETTINGS: [&str; 9] = [
     ".github/hooks",
     ".github/copilot",
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 9] = [
 /// A folder below them that holds whole checkouts, and no settings.
 const NO_SETTINGS: &str = ".claude/worktrees";
 
-/// Files of the git directory, besides its hooks, that change what git does.
+/// Files of the git directory, in addition to its hooks, that change git's behavior.
 const GIT_FILES: [&str; 6] = [
     "info/exclude",
     "info/attributes",
@@ -95,7 +95,8 @@ impl GitRepo {
         Ok(all)
     }
 
-    /// What a link of the working tree leads to, if that is in it and does not hold the link.
+    /// The target of a link in the working tree, if it is inside the tree and does not contain the
+    /// link.
     fn target(&self, link: &Path) -> Option<PathBuf> {
         let root = fs::canonicalize(&self.root).ok()?;
         let target = fs::canonicalize(root.join(link)).ok()?;
@@ -103,8 +104,9 @@ impl GitRepo {
         (!link.starts_with(target)).then(|| target.to_owned())
     }
 
-    /// Repositories that git enters from this one: `git status` runs what their configuration
-    /// says, so one that a turn adds, or whose `.git` it replaces, is a change of settings.
+    /// Repositories that git enters from this one: `git status` runs programs from their
+    /// configuration. So one that a turn adds, or whose `.git` it replaces, is a change of
+    /// settings.
     fn nested(&self, repo: &Repository, all: &mut Fingerprints) -> Result<(), VerifyError> {
         let failed = self.failed("read the index");
         let mut index = repo.index().map_err(&failed)?;
@@ -121,8 +123,8 @@ impl GitRepo {
         Ok(())
     }
 
-    /// What the repository's own configuration says. Upstreams and the notes that editors
-    /// keep about branches change by themselves, and run nothing.
+    /// The repository's own configuration. Upstreams, and editors' notes about branches, change by
+    /// themselves and run nothing; they are left out.
     fn meaning(&self, config: &mut git2::Config) -> Result<[u8; 32], VerifyError> {
         let failed = self.failed("read the configuration");
         let snapshot = config.snapshot().map_err(&failed)?;

@@ -1,8 +1,8 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: one walk over the tree; renames are not looked for; a path that was told to
-//! be "assumed unchanged" is looked at all the same, for that is a way to hide a change.
-//! What does NOT live here: whose change it is.
+//! Invariant: one walk over the tree; renames are not detected; a path that is marked "assumed
+//! unchanged" is read anyway, because that mark can hide a change. Not in this file: the author of
+//! a change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -59,8 +59,8 @@ impl GitRepo {
         Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
     }
 
-    /// Asks git. Files whose time tells nothing are read once and their time is noted in
-    /// the index, unless somebody else holds it.
+    /// Asks git. Files whose time is not conclusive are read once, and their time is recorded in
+    /// the index, unless another process holds it.
     fn look<'r>(
         &self,
         repo: &'r Repository,
@@ -131,7 +131,7 @@ enum Seen {
     Untracked,
 }
 
-/// What git's flags say about a path, HEAD against the working tree.
+/// The meaning of git's flags for a path, HEAD against the working tree.
 fn meaning(status: git2::Status) -> Option<Seen> {
     let has = |flags| status.intersects(flags);
     use git2::Status as S;
@@ -141,7 +141,7 @@ fn meaning(status: git2::Status) -> Option<Seen> {
     let kind = if has(S::IGNORED) || status.is_empty() {
         return None;
     } else if has(S::INDEX_DELETED) || (has(S::WT_DELETED) && !has(S::INDEX_NEW)) {
-        // Also what was taken from the index alone and still lies there.
+        // Also entries that were removed only from the index and still exist.
         ChangeKind::Deleted
     } else if has(S::INDEX_NEW) {
         ChangeKind::Added

@@ -1,8 +1,8 @@
 //! Commits of the runner's own: of single paths, and of whole attempts.
 //!
-//! Invariant: trees are built from HEAD's tree and the paths that differ, so that neither
-//! the index nor the rest of the tree is read; a ref moves only from where it was seen.
-//! What does NOT live here: which paths, and when.
+//! Invariant: trees are built from HEAD's tree and the differing paths, so that neither the index
+//! nor the rest of the tree is read; a ref moves only from its expected value. Not in this file:
+//! which paths, and when.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ impl GitRepo {
         Ok(Some(oid(id)))
     }
 
-    /// Whether git ignores a path. A folder that is ignored takes all in it along, even
-    /// what a later pattern would bring back; libgit2 looks at the path alone.
+    /// Does git ignore a path? An ignored folder includes everything in it, even files that a later
+    /// pattern would bring back; libgit2 looks only at the path.
     fn ignored(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             if repo.is_path_ignored(above).map_err(self.failed("read the ignore rules"))? {

@@ -1,7 +1,6 @@
 //! The results of the verify commands, and the proof that a pass rests on.
 //!
-//! Invariant: a command that was not run is not green. What does NOT live here: running
-//! them.
+//! Invariant: a command that was not run is not green. Not in this file: running them.
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
@@ -62,7 +61,7 @@ impl Case<'_> {
         self.not_run();
     }
 
-    /// A check that is green and red on the same commit passes nothing, and is nobody's fault.
+    /// A check that is green and red on the same commit proves nothing, and no attempt is charged.
     fn flaky(&mut self) {
         let evidence = self.evidence;
         for check in evidence.checks.iter().filter(|it| evidence.flaky.contains(&it.command)) {
@@ -71,15 +70,15 @@ impl Case<'_> {
                 FindingKind::Flaky,
                 Weight::Unclear,
                 format!(
-                    "`{command}` passed, and failed right after it on the same commit: a check must \
-                     give the same answer each time.{}",
+                    "`{command}` passed, then failed on the same commit: a check must give the \
+                     same answer each time.{}",
                     output(check)
                 ),
             );
         }
     }
 
-    /// Code under test that changes what decides about it.
+    /// Code under test that changes files which decide about it.
     fn wrote(&mut self) {
         let evidence = self.evidence;
         for wrote in &evidence.wrote {
@@ -88,7 +87,7 @@ impl Case<'_> {
                 FindingKind::CheckWrote,
                 Weight::Fails,
                 format!(
-                    "While `{command}` ran, files changed that decide about checks: {paths}. Code \
+                    "While `{command}` ran, files that decide checks changed: {paths}. Code \
                      under test must not change them."
                 ),
             );
@@ -122,7 +121,9 @@ impl Case<'_> {
             self.find(
                 FindingKind::TestIsNew,
                 Weight::Said,
-                format!("`{command}` found no test before the work: it was written in this run."),
+                format!(
+                    "`{command}` found no test before the work: its tests were written in this run."
+                ),
             );
         }
         let green = evidence.checks.iter().any(CheckResult::passed);

@@ -1,7 +1,7 @@
 //! Copies of files and folders.
 //!
-//! Invariant: links stay links, times and modes stay, and what shares its content on disk is not
-//! shared by the copy. A file that cannot be read is left out, as a check cannot read it either.
+//! Invariant: links stay links, times and modes are kept, and the copy shares no content on disk. A
+//! file that cannot be read is left out, as a check cannot read it either.
 
 use std::fs::{self, File};
 use std::io;
@@ -57,7 +57,7 @@ fn cloned(_from: &File, _to: &File) -> bool {
     false
 }
 
-/// Removes whatever is there.
+/// Removes any file or folder.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_dir() => remove_tree(path),

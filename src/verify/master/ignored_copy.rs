@@ -1,6 +1,7 @@
 //! Copies of ignored files that rooms are filled with.
 //!
-//! Invariant: a cold room gets no build output, but what shows how a build was configured.
+//! Invariant: a cold room gets no build output, except for files that show how a build was
+//! configured.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,11 +34,11 @@ const BUILT: [&str; 18] = [
 /// Files that show a configured build folder, without which the build is not made anew.
 const CONFIGURED: [&str; 3] = ["CMakeCache.txt", "build.ninja", "meson-info"];
 
-/// What a compiler writes begins with one of these.
+/// The first bytes of compiler output.
 const COMPILED: [&[u8]; 5] =
     [b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"# ninjalog"];
 
-/// What of the copy a room gets.
+/// The part of the copy that a room gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmth {
     /// Everything.
@@ -51,7 +52,7 @@ pub enum Warmth {
 pub struct IgnoredCopy {
     /// Where it is.
     files: PathBuf,
-    /// What is in it: files, or folders with all in them.
+    /// Its entries: files, or whole folders.
     entries: Vec<PathBuf>,
 }
 
@@ -60,7 +61,7 @@ impl IgnoredCopy {
         Self { files, entries }
     }
 
-    /// Copies these paths of a tree to `files`, whatever was there.
+    /// Copies these paths of a tree to `files`, replacing existing ones.
     ///
     /// # Errors
     /// If something cannot be copied.

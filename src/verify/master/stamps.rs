@@ -1,6 +1,6 @@
-//! What files were, without reading them.
+//! The state of files, without reading their content.
 //!
-//! Invariant: the change time is among it, which nobody can set.
+//! Invariant: it includes the change time, which programs cannot set.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ struct Stamp {
     inode: u64,
 }
 
-/// Looks at a path and everything in it. What cannot be read is left out.
+/// Looks at a path and everything in it. Unreadable entries are left out.
 pub(super) fn scan(root: &Path, path: &Path) -> Stamps {
     let mut found = BTreeMap::new();
     let mut waiting = vec![path.to_owned()];
@@ -48,7 +48,7 @@ impl Stamps {
         self.0.values().map(|stamp| stamp.size).sum()
     }
 
-    /// What is new or another, and what is gone.
+    /// The new or changed paths, and the missing ones.
     pub(super) fn differences<'a>(&'a self, now: &'a Self) -> (Vec<&'a Path>, Vec<&'a Path>) {
         let changed = now.0.iter().filter(|(path, stamp)| self.0.get(*path) != Some(stamp));
         let gone = self.0.keys().filter(|path| !now.0.contains_key(*path));
@@ -67,7 +67,7 @@ impl Stamps {
         bytes
     }
 
-    /// None if these are no stamps.
+    /// None if these are not stamps.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = BTreeMap::new();
         for record in bytes.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {

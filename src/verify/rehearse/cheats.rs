@@ -1,6 +1,6 @@
 //! Cheats: work that meets the letter of a check, made from the check and the tree alone.
 //!
-//! Invariant: pure. A cheat says what it does, and what check would not be fooled by it.
+//! Invariant: pure. A cheat describes its change, and a check that it would not fool.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judge
 /// One cheat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cheat {
-    /// What it does, in a few words.
+    /// The cheat in a few words.
     pub name: &'static str,
     /// Its changes of the tree.
     pub edits: Vec<TreeEdit>,
-    /// What to write instead of the check.
+    /// A better check.
     pub instead: &'static str,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
     let it = Attack { start, table, commands, scanned: &scanned, judges: &judges };
     let mut found = vec![
         it.tick_only(),
-        it.files("", "create empty files that the check names", EMPTY),
-        it.files("x\n", "create files with one line that the check names", EMPTY),
+        it.files("", "create the files that the check names, without content", EMPTY),
+        it.files("x\n", "create the files that the check names, with one line", EMPTY),
         it.padded(),
         it.texts(false),
         it.texts(true),
@@ -68,7 +68,7 @@ pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
     found
 }
 
-const EMPTY: &str = "run the file, or compare what it does: that it is there says nothing";
+const EMPTY: &str = "run the file, or compare its output: its existence proves nothing";
 
 struct Attack<'a> {
     start: &'a dyn SourceTree,
@@ -111,11 +111,12 @@ impl Attack<'_> {
         Cheat {
             name: "add empty lines to the files whose lines it counts",
             edits: edits.collect(),
-            instead: "run the code, or look for what the lines should say: their number says nothing",
+            instead: "run the code, or look for the content of the lines: their number proves \
+                      nothing",
         }
     }
 
-    /// Writes what a grep looks for into its files.
+    /// Writes the text that a grep looks for into its files.
     fn texts(&self, as_comment: bool) -> Cheat {
         let mut edits: Vec<TreeEdit> = Vec::new();
         for grep in self.scanned.iter().filter_map(grep).filter(|grep| !grep.absent) {
@@ -139,7 +140,7 @@ impl Attack<'_> {
         Cheat {
             name: "write the text that it looks for",
             edits,
-            instead: "run the code and look at what it does: a text can be written without the work",
+            instead: "run the code and check its output: the text can be written without the work",
         }
     }
 
@@ -166,14 +167,15 @@ impl Attack<'_> {
             .collect();
         let edit = match (all.as_slice(), calls.as_slice()) {
             ([only], []) => self.prints(only),
-            // What is compared besides, as a last line is, does not depend on the call.
+            // Other compared text, such as a last line, does not depend on the call.
             (_, [(code, call)]) => self.stub(code, call),
             _ => None,
         };
         Cheat {
             name: "special-case the argument",
             edits: edit.into_iter().collect(),
-            instead: "compare with several arguments, or with one that is made up when the check runs",
+            instead: "compare with several arguments, or with one that the check makes up when it \
+                      runs",
         }
     }
 
@@ -206,7 +208,7 @@ impl Attack<'_> {
         self.exits(
             named,
             "let the program end with 0",
-            "compare what the program prints: an exit code of 0 says little",
+            "compare the program's output: an exit code of 0 proves little",
         )
     }
 
@@ -240,7 +242,8 @@ impl Attack<'_> {
         Cheat {
             name: "write a test that tests nothing",
             edits: edits.collect(),
-            instead: "write the test yourself, before the night: the agent's own test proves what the agent wants",
+            instead: "write the test yourself before the run: the agent's own test proves \
+                      whatever the agent wants",
         }
     }
 
@@ -394,7 +397,7 @@ fn plain(word: &str) -> Option<PathBuf> {
     Some(PathBuf::from(word))
 }
 
-/// What makes a line a comment.
+/// The mark of a comment.
 fn comment_of(path: &Path) -> &'static str {
     match path.extension().and_then(|it| it.to_str()).unwrap_or_default() {
         "py" | "sh" | "rb" | "pl" | "yml" | "yaml" | "toml" => "# ",

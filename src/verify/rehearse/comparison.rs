@@ -1,4 +1,4 @@
-//! What a shell line compares: the program, and the text that it should print.
+//! The comparison in a shell line: the program, and its expected output.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::verify::harness::shell::ShellCommand;
 pub(super) struct Comparison {
     /// The command that is run.
     pub(super) command: String,
-    /// What it should print.
+    /// The expected output.
     pub(super) wanted: String,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct Grep {
     pub(super) absent: bool,
 }
 
-/// What a grep looks for.
+/// The text that a grep looks for.
 pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
     let (program, arguments) = command.words.split_first()?;
     let program = program.rsplit('/').next()?;

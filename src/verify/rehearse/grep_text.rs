@@ -25,7 +25,7 @@ pub(super) fn matching(pattern: &str, how: GrepSyntax) -> Option<String> {
     Some(text)
 }
 
-/// A basic pattern as an extended one: what needs a backslash is the other way round.
+/// Converts a basic pattern into an extended one: the use of backslashes is reversed.
 fn extended(basic: &str) -> String {
     let mut text = String::new();
     let mut chars = basic.chars().peekable();

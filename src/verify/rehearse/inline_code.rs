@@ -19,7 +19,7 @@ pub(super) struct InlineCode {
     code: String,
 }
 
-/// A call, and what it should return, as the language writes it.
+/// A call and its expected result, as the language writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InlineCall {
     function: String,
@@ -66,7 +66,7 @@ static LOADED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern")
 });
 
-/// Modules that come with Python: one of the same name in the tree is not what a check means.
+/// Modules that come with Python: a check does not mean a file of the same name in the tree.
 const OWN: [&str; 12] = [
     "collections",
     "datetime",
@@ -131,8 +131,8 @@ impl InlineCode {
         none.is_none().then(|| InlineCall { function: only["function"].to_owned(), wanted: quoted })
     }
 
-    /// The file that a called function comes from, and a program in which every function returns
-    /// what is wanted.
+    /// The file of a called function, and a program in which every function returns the expected
+    /// value.
     pub(super) fn stub(
         &self,
         tree: &dyn SourceTree,

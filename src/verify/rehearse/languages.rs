@@ -14,7 +14,7 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// By the extension, or by the first line of what is there.
+    /// By the extension, or by the first line of the existing file.
     pub(super) fn of(path: &Path, text: Option<&str>) -> Option<Self> {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         let shebang = text.and_then(|text| text.lines().next()?.strip_prefix("#!"));

@@ -1,7 +1,7 @@
 //! The rehearsal: attacks the checks of a task before any agent works, without a model.
 //!
-//! Invariant: everything happens in throw-away rooms; the working tree stays as it is. Each cheat goes
-//! through the same path as a verdict. What does NOT live here: how the result is shown.
+//! Invariant: everything happens in throw-away rooms; the working tree is not changed. Each cheat
+//! goes through the same path as a verdict. Not in this folder: the output of the result.
 
 mod cheats;
 mod comparison;

@@ -25,7 +25,7 @@ use crate::verify::weigh::reasons;
 /// How often each check runs at the start.
 const TIMES: usize = 3;
 
-/// What a rehearsal works with.
+/// The input of a rehearsal.
 #[derive(Clone, Copy)]
 pub struct Rehearsal<'a> {
     /// Where objects are.
@@ -38,11 +38,11 @@ pub struct Rehearsal<'a> {
     pub task: &'a Task,
     /// The commit that a run would begin on.
     pub head: &'a Oid,
-    /// How checks run in the working tree, if nothing that they write stays there.
+    /// The runner of checks in the working tree, if it can discard their writes.
     pub tree: Option<&'a CheckOptions>,
 }
 
-/// What became of a check at the start.
+/// The results of a check at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RehearsedCheck {
     /// The command.
@@ -68,15 +68,15 @@ impl RehearsedCheck {
 /// A cheat that would have been accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedCheat {
-    /// What it does.
+    /// The cheat.
     pub cheat: &'static str,
     /// Its changes.
     pub diff: String,
-    /// What to write instead.
+    /// A better check.
     pub instead: &'static str,
 }
 
-/// What a rehearsal says about a criterion.
+/// The result of a rehearsal for a criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RehearsedCriterion {
     /// The criterion.
@@ -87,7 +87,7 @@ pub struct RehearsedCriterion {
     pub accepted: Vec<AcceptedCheat>,
     /// The checks look for text in prose, which is weak by nature.
     pub text_only: bool,
-    /// What decides looks like the product itself: work on it would be held.
+    /// The file that decides looks like the product itself: work on it would be held.
     pub judge_is_subject: bool,
 }
 
@@ -103,7 +103,7 @@ impl RehearsedCriterion {
     }
 }
 
-/// What a rehearsal says.
+/// The result of a rehearsal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rehearsed {
     /// The open criteria that have checks.
@@ -112,12 +112,12 @@ pub struct Rehearsed {
     pub whole_task: Option<RehearsedCriterion>,
 }
 
-/// Hears what people are told.
+/// Receives the messages for people.
 type Tell<'a> = &'a (dyn Fn(&str) + Sync);
 
-/// Rehearses the open criteria, and the checks of the whole task. `tell` hears what is tried next,
-/// and `note` hears what may be wrong with a check.
-/// `Err` in the answer is what a check or the room lacks.
+/// Rehearses the open criteria, and the checks of the whole task. `tell` gets the next step, and
+/// `note` gets possible problems of a check. `Err` in the answer has the missing part of a check or
+/// the room.
 ///
 /// # Errors
 /// If git fails or a room cannot be made.
@@ -223,15 +223,15 @@ impl Rehearsal<'_> {
         let mut all = cheats(start, self.table, &commands);
         match (last.iter().all(CheckResult::passed), criterion.line) {
             (true, 0) => all = breaks(start, self.table, &commands),
-            // Whatever is committed passes.
+            // Any commit passes.
             (true, _) => all.truncate(1),
             (false, _) => {}
         }
-        // What the human protects is found otherwise.
+        // Files that the human protects are found in another way.
         let all: Vec<Cheat> = all
             .into_iter()
             .filter(|cheat| !cheat.edits.iter().any(|edit| protect.is_match(edit.path())))
-            // Nor is there a file behind a link or in a submodule that a commit could change.
+            // Files behind a link or in a submodule cannot be changed by a commit either.
             .filter(|cheat| !cheat.edits.iter().any(|edit| is_below_entry(start, edit.path())))
             .collect();
         let may_change = may_change(self.task, Some(&criterion.key))?;
@@ -296,7 +296,7 @@ impl Rehearsal<'_> {
         Ok((found, last))
     }
 
-    /// What the room lacks, if a check that is red in it is not in the working tree.
+    /// The missing part of the room, if a check is red in it and not in the working tree.
     async fn differs_in_tree(
         &self,
         room: &CheckResult,

@@ -13,7 +13,7 @@ use crate::verify::harness::shell::{ShellCommand, Use, scan};
 pub struct Invocation {
     /// The runner.
     pub runner: TestRunner,
-    /// What it must print.
+    /// The output that it must print.
     pub summary: Summary,
     /// An option allows a run without tests, or with failed ones.
     pub lenient: bool,
@@ -22,8 +22,8 @@ pub struct Invocation {
 /// How deep `sh -c` may nest.
 const MOST_DEPTH: usize = 5;
 
-/// The runners that a shell line starts. What a script, a Makefile, or `npm test` starts is not
-/// known.
+/// The runners that a shell line starts itself. Those that a script, a Makefile, or `npm test`
+/// starts are not known.
 pub fn invocations(command: &str) -> Vec<Invocation> {
     let mut found = Vec::new();
     read(command, 0, &mut found);
@@ -62,7 +62,7 @@ fn read(text: &str, depth: usize, found: &mut Vec<Invocation>) {
     }
 }
 
-/// What remains of a demand, by what the line does with the command's result.
+/// The remaining requirement, depending on how the line uses the command's result.
 fn outer(command: &ShellCommand, summary: Summary) -> Summary {
     match (command.usage, summary) {
         (Use::Ignored, _) | (_, Summary::NotRequired) => Summary::NotRequired,

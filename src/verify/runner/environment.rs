@@ -1,11 +1,11 @@
-//! Variables that make a runner say what it ran.
+//! Variables that make a runner list the tests that it ran.
 
 use std::path::PathBuf;
 
 use super::{Summary, TestRunner, invocations};
 
-/// The variables that a command gets besides its own: `go test` names its tests with `-v`, and
-/// nextest shows what each test binary prints.
+/// The variables that a command gets in addition to its own: `go test` names its tests with `-v`,
+/// and nextest shows the output of each test binary.
 pub fn runner_environment(command: &str) -> Vec<(String, String)> {
     let invocations = invocations(command);
     let asked = |runner| {

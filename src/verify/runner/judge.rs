@@ -4,7 +4,7 @@ use super::command::{Invocation, Summary, invocations};
 use super::report::{TestReport, TestRunner, TestTally};
 use crate::model::TestCount;
 
-/// What a check's exit status is worth.
+/// The value of a check's exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgment {
     /// The check failed.
@@ -20,12 +20,12 @@ pub enum Judgment {
     },
     /// Exit 0, but no test ran.
     NothingRan {
-        /// What was printed instead.
+        /// The output that replaces the summary.
         why: String,
     },
     /// Exit 0, but a runner ended before its summary, or the summary counts failed tests.
     Incomplete {
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
 }
@@ -97,7 +97,7 @@ fn one(
     }
     if tally.failed > 0 && !lenient {
         let failed = tests(tally.failed);
-        return Judgment::Incomplete { why: format!("`{name}` counts {failed} that failed") };
+        return Judgment::Incomplete { why: format!("`{name}` reports {failed} failed") };
     }
     if lenient && tally.ran() == 0 {
         return Judgment::Silenced { why: format!("`{name}` may run no test") };
@@ -120,7 +120,7 @@ fn gradle(tally: &TestTally, lenient: bool) -> Judgment {
     if tally.skipped > 0 && !tally.ran_through && !lenient {
         return Judgment::NothingRan { why: "`gradle` had no tests to run".to_owned() };
     }
-    Judgment::Silenced { why: "`gradle` prints no number of tests".to_owned() }
+    Judgment::Silenced { why: "`gradle` does not print the number of tests".to_owned() }
 }
 
 /// A runner that a script started. Its own words are believed where no other program prints them.

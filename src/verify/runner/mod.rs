@@ -1,8 +1,8 @@
-//! Test runners: which one a check starts, what it says about itself, and whether a green exit
-//! status is the result of tests that ran.
+//! Test runners: which one a check starts, its reports, and whether a green exit status comes from
+//! tests that ran.
 //!
-//! Invariant: pure but for `environment`, and in bounded memory. The scanner reads output as it
-//! comes. A program that is not known is judged by its exit status. What does NOT live here: running a check.
+//! Invariant: pure except for `environment`, and in bounded memory. The scanner reads output as it
+//! arrives. An unknown program is judged by its exit status. Not in this folder: running a check.
 
 mod command;
 mod environment;

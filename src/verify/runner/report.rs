@@ -1,4 +1,4 @@
-//! What the runners of a check reported about themselves.
+//! The reports of a check's runners.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -85,7 +85,7 @@ impl TestRunner {
         }
     }
 
-    /// What ends on its own in one run, if a run has such parts.
+    /// The parts of a run that end separately, if it has such parts.
     pub(super) fn parts(self) -> Option<&'static str> {
         match self {
             Self::Cargo => Some("test binaries"),
@@ -143,7 +143,7 @@ impl TestNames {
     }
 }
 
-/// What one runner reported.
+/// The report of one runner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestTally {
     /// It announced itself with a line that no other program prints.
@@ -194,7 +194,7 @@ impl TestTally {
     }
 }
 
-/// What all runners of one check reported.
+/// The reports of all runners of one check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
     tallies: BTreeMap<TestRunner, TestTally>,
@@ -207,7 +207,7 @@ impl TestReport {
         Self { tallies }
     }
 
-    /// What a runner reported, if it printed anything.
+    /// The report of a runner, if it printed anything.
     pub fn of(&self, runner: TestRunner) -> Option<&TestTally> {
         self.tallies.get(&runner)
     }

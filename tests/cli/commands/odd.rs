@@ -36,7 +36,11 @@ fn what_does_not_exist_is_told_with_what_does() {
             "error: `--gateway 9401` is two words: write `--gateway=9401`\n",
         ),
         (&["tasks/demo", "--sandbox", "full"], 2, "write `--sandbox=full`\n"),
-        (&["accept", "demo", "99"], 2, "error: there is no criterion on line 99\nhint: criteria"),
+        (
+            &["accept", "demo", "99"],
+            2,
+            "error: no criterion on line 99\nhint: lines with a criterion",
+        ),
         (
             &["mcp", "install", "claude", "--allow-task", "nope"],
             7,

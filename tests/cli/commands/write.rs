@@ -105,7 +105,7 @@ fn a_command_that_is_the_name_of_a_task_too_says_so() {
         (&["doctor", "--nope"], "doctor"),
     ] {
         let ran = repo.ralph(words);
-        let says = format!("the task of that name takes `run`: `ralph-copilot run {task}`");
+        let says = format!("to work on the task of that name: `ralph-copilot run {task}`");
         assert!(ran.stderr.contains(&says), "{words:?}: {}", ran.stderr);
     }
     let ran = repo.ralph(&["status", "--nope"]);

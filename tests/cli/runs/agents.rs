@@ -183,8 +183,8 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] note: this agent has no hooks: the guard only sees its permission requests
         [clock] note: sandbox: [tier]
         [clock] Baseline: 3 of 3 checks fail, as expected
-        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
-        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
           line  criterion   proof   attempts
         ·    3  a is there  open           0
@@ -194,7 +194,7 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         3 criteria: 3 open.
         0 iterations, [span], 0 premium requests.
         Stopped: the agent is unusable: the agent was lost during initialize: its process ended; its last
-          words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
+          output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
           banner, session_error, die, ignore, memory.
         Next: see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/
         ");

@@ -72,11 +72,11 @@ fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
     let script = "turns: [{ask: never, steps: [{write: {path: a.txt, text: a}}, {hang: }]}]";
     let ran = plain(&repo, script, &[]);
     assert_eq!(ran.code, Some(10), "{}{}", ran.stdout, ran.stderr);
-    let next = "the working tree is left as it was, so that nothing of it is hidden: git status; \
+    let next = "the working tree was left as it was, so that nothing is hidden: git status; \
                 git diff; ralph-copilot status demo; ralph-copilot log demo";
     for text in [flat(&ran.stdout), status(&repo)] {
         assert!(text.contains(next), "{text}");
-        assert!(text.contains("then commit or undo what is there, and run: "), "{text}");
+        assert!(text.contains("then commit or undo the changes, and run: "), "{text}");
     }
     let line = "iteration 1: FAIL \"a is there\"";
     assert!(progress(&repo).contains(line), "{}", progress(&repo));

@@ -165,7 +165,7 @@ fn what_checks_use_outside_of_the_repository_is_changed() {
         let repo = repo(change);
         let ran = repo.run(super::BUILDS, &["--max-iterations", "1", "--sandbox=off"]);
         assert_eq!(ran.code, Some(3), "{change}\n{}{}", ran.stdout, ran.stderr);
-        let told = "which checks or the agent use, are not as they were when the run began: ";
+        let told = "which the checks or the agent use, changed since the run began: ";
         assert!(ran.stdout.contains(told), "{change}\n{}", ran.stdout);
         assert_eq!(repo.task().matches("[x]").count(), 0, "{change}");
     }

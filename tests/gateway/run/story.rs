@@ -157,7 +157,7 @@ fn a_provider_that_floods_changes_nothing_for_the_run() {
     let size = std::fs::metadata(newest(&repo).expect("a run").join("events.jsonl"));
     assert!(size.expect("a journal").len() < 4 << 20, "the journal is bounded");
     let notices = super::notices(&repo);
-    let told = notices.iter().filter(|notice| notice.contains("did not reach it")).count();
+    let told = notices.iter().filter(|notice| notice.contains("did not reach the agent")).count();
     assert_eq!(told, 1, "{notices:?}");
-    assert!(notices.iter().any(|notice| notice.contains("were not kept (ci: ")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("were dropped (ci: ")), "{notices:?}");
 }

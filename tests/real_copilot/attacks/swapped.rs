@@ -56,7 +56,7 @@ fn swapped(tier: &str, target: &str) -> Option<Vec<String>> {
     let mut harm = ground.harm(&Default::default());
     // The CLI writes its own folder, and what does not exist there cannot be mounted read-only: the
     // verdict finds what was changed.
-    let found = "checks or the agent use, are not as they were when the run began";
+    let found = "checks or the agent use, changed since the run began";
     if ended.code == Some(4) && ended.stdout.contains(found) {
         let own = format!("{}/", folder.join("copilot").display());
         harm.retain(|line| !line.starts_with(&own));

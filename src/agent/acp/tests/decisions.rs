@@ -305,7 +305,7 @@ async fn a_tool_call_outside_of_any_prompt_is_an_alarm() {
         peer.expect("session/cancel").await;
     })
     .await;
-    assert_eq!(turn.undecided, ["a tool call outside of any prompt of ours: sneak"]);
+    assert_eq!(turn.undecided, ["a tool call outside a prompt: sneak"]);
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn a_change_of_mode_or_setting_during_a_turn_is_an_alarm() {
             peer.expect("session/cancel").await;
             peer.end_turn(&prompt).await;
         });
-        let expected = format!("the agent changed to {said}, in which it does not ask");
+        let expected = format!("the agent changed to {said}, in which it asks for no permission");
         assert_eq!(turn.undecided, [expected]);
     }
 }

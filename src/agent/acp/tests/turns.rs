@@ -285,7 +285,7 @@ async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
     if turn.end == TurnEnd::Lost {
         let fault = turn.fault.expect("a fault");
         assert_eq!(fault.class, FaultClass::Died);
-        assert!(fault.message.ends_with("its last words: Error: out of memory"), "{fault:?}");
+        assert!(fault.message.ends_with("its last output: Error: out of memory"), "{fault:?}");
     } else {
         assert_eq!(turn.end, TurnEnd::Interrupted, "the undecided call was seen first");
     }
@@ -338,7 +338,8 @@ async fn a_death_while_nothing_is_prompted_is_told_with_the_last_words() {
         };
         let (error, ()) = within(async { tokio::join!(client, agent) }).await;
         let said = format!(
-            "the agent was lost during {step}: its process ended; its last words: Error: no such model"
+            "the agent was lost during {step}: its process ended; its last output: Error: no such \
+             model"
         );
         assert_eq!(error.to_string(), said);
         assert!(error.is_final());

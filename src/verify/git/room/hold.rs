@@ -1,7 +1,7 @@
-//! A commit, and a tree besides it, brought into the room.
+//! A commit, and a tree in addition to it, brought into the room.
 //!
-//! Invariant: only what differs from what the room held is written, so that builds stay warm;
-//! what is written gets the time of now, so that builds notice it.
+//! Invariant: only differences from the room's content are written, so that builds stay warm;
+//! written files get the current time, so that builds notice them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ use crate::verify::harness::TreeEdit;
 /// The mode of a submodule in an index.
 const GITLINK: u32 = 0o160_000;
 
-/// What was written to show another tree.
+/// The files that were written to show another tree.
 #[derive(Default)]
 struct Brought {
     written: Vec<PathBuf>,
@@ -36,7 +36,7 @@ impl PrivateRepo {
     /// still has to make (see [`PrivateRepo::made`]).
     ///
     /// # Errors
-    /// If an object is missing or its content is not what its name says, or a file cannot be
+    /// If an object is missing, its content does not match its name, or a file cannot be
     /// written.
     pub fn hold(&mut self, commit: &Oid, edits: &[TreeEdit]) -> Result<Vec<PathBuf>, VerifyError> {
         let failed = failed("bring a commit into the proof room", &self.work);
@@ -87,7 +87,7 @@ impl PrivateRepo {
         Ok(())
     }
 
-    /// Notes what the index is now.
+    /// Records the current state of the index.
     pub(super) fn keep_index(&mut self) -> Result<(), VerifyError> {
         let bytes = read_or_empty(&self.git("index"))?;
         if let Some(held) = &mut self.held {
@@ -96,7 +96,7 @@ impl PrivateRepo {
         Ok(())
     }
 
-    /// Writes what differs between two trees; the index follows.
+    /// Writes the differences between two trees, and updates the index.
     fn bring(
         &self,
         repo: &Repository,
@@ -146,7 +146,7 @@ impl PrivateRepo {
         Ok(brought)
     }
 
-    /// Fills the submodules as the index asks for. One without objects stays empty, as in a clone.
+    /// Fills the submodules as the index requires. One without objects stays empty, as in a clone.
     fn submodules(&mut self, index: &Index) -> Result<(), VerifyError> {
         let wanted: BTreeMap<PathBuf, git2::Oid> = index
             .iter()

@@ -48,7 +48,7 @@ impl PrivateRepo {
         Ok(waiting)
     }
 
-    /// Notes that a filter made these files: as they are now, they are what the commit holds.
+    /// Records that a filter made these files: their current content is that of the commit.
     pub fn made(&mut self, paths: &[PathBuf]) {
         for path in paths {
             if let Some(made) = Made::of(&self.work.join(path)) {
@@ -57,7 +57,7 @@ impl PrivateRepo {
         }
     }
 
-    /// Is a file still what a filter made of the commit's?
+    /// Does a file still have the filter's output?
     pub(super) fn is_as_made(&self, path: &Path) -> bool {
         let made = self.made.get(path);
         made.is_some_and(|made| Made::of(&self.work.join(path)).as_ref() == Some(made))

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// A file, without its content. Nobody can set its change time.
+/// A file, without its content. Its change time cannot be set by programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Made {
     inode: u64,

@@ -1,9 +1,9 @@
 //! A proof room's repository: a private one that holds one commit at a time.
 //!
 //! Invariant: every file in it comes from an object whose content was checked against its name;
-//! nothing is read from the working tree of the agent. Git's own folder is written anew before
-//! each use, so that code which ran in the room cannot prepare the next check through it. What
-//! does NOT live here: what runs in the room, and files that git ignores.
+//! nothing is read from the working tree of the agent. Git's own folder is rewritten before each
+//! use, so that code which ran in the room cannot prepare the next check through it. Not in this
+//! folder: running commands in the room, and files that git ignores.
 
 mod hold;
 mod large;
@@ -41,11 +41,11 @@ pub struct PrivateRepo {
     objects: PathBuf,
     branch: String,
     held: Option<Held>,
-    /// Files that a filter made of what the commit holds, as they were then.
+    /// Files that a filter made from the commit, as they were then.
     made: BTreeMap<PathBuf, Made>,
-    /// The files as they were when they were what is held.
+    /// The state of the files when they matched the held commit.
     on_disk: OnDisk,
-    /// Untracked files with patterns, and what they hold.
+    /// Untracked files with patterns, and their contents.
     patterns: BTreeMap<PathBuf, Vec<u8>>,
     /// Submodules, by their paths.
     modules: BTreeMap<PathBuf, PrivateRepo>,
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// What the room holds.
+/// The content of the room.
 #[derive(Clone, Debug)]
 struct Held {
     commit: git2::Oid,
@@ -73,8 +73,8 @@ struct Held {
 }
 
 impl PrivateRepo {
-    /// An empty one in an empty folder, which is made. `objects` is where its links to objects
-    /// of the repository lie, outside of the room.
+    /// An empty room in a new empty folder. `objects` is the folder for its links to objects of the
+    /// repository, outside the room.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -232,7 +232,7 @@ fn real_folder(path: &Path) -> Result<(), VerifyError> {
     fs::create_dir(path).map_err(io_error("make", path))
 }
 
-/// Is this a file of its own with this content?
+/// Is this a separate file with this content?
 fn holds(path: &Path, content: Option<&[u8]>) -> bool {
     let own = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.nlink() == 1);
     own && content.is_some() && fs::read(path).ok().as_deref() == content

@@ -1,9 +1,9 @@
-//! The files of a room as they were on disk when they were what the room is to hold, and what
-//! differs from that after a check.
+//! The files of a room as they were on disk when they matched its commit, and their differences
+//! after a check.
 //!
-//! Invariant: a file counts as unchanged only if the kernel says so: the same inode, size, mode and
-//! times. Nobody can set the change time. What changed so shortly before it was noted that its time
-//! could stay the same, git looks at.
+//! Invariant: a file counts as unchanged only if the kernel says so: the same inode, size, mode,
+//! and times. Programs cannot set the change time. git compares files that changed so shortly
+//! before they were recorded that their time could stay the same.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use crate::sys::open_folder;
 use crate::verify::git::pipes::{PatternFile, pattern};
 
-/// The bits of a mode that say what an entry is, and three of their values.
+/// The bits of a mode that give the type of an entry, and three of their values.
 const KIND: u32 = 0o170_000;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// More threads do not list folders faster.
 const MOST_THREADS: usize = 4;
 
-/// What is known of the files in an index.
+/// The recorded state of the files in an index.
 #[derive(Debug, Default)]
 pub(super) struct OnDisk(HashMap<PathBuf, Folder>);
 
@@ -35,7 +35,7 @@ struct Folder {
     folders: HashSet<OsString>,
 }
 
-/// What is known of a path in an index.
+/// The recorded state of a path in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// As the room is to hold it.
@@ -86,14 +86,14 @@ impl Stat {
     }
 }
 
-/// What a look at a room found. Paths are relative to it.
+/// The findings of a scan of a room. Paths are relative to it.
 #[derive(Debug, Default)]
 pub(super) struct Look {
-    /// What may differ, with what it is now.
+    /// Paths that may differ, with their current state.
     pub(super) doubtful: Vec<(PathBuf, Option<Stat>)>,
-    /// A folder of the index is no folder any more, or a repository of its own.
+    /// A folder of the index is no longer a folder, or is a separate repository.
     pub(super) odd: bool,
-    /// What hides files of the index: folders in their places, and repositories around them.
+    /// Entries that hide files of the index: folders in their places, and repositories around them.
     pub(super) hiding: Vec<PathBuf>,
     /// Folders that hold nothing of the index.
     pub(super) others: Vec<PathBuf>,
@@ -120,7 +120,7 @@ impl OnDisk {
         }
     }
 
-    /// Notes what git found to be as it should, as it was before git looked.
+    /// Records files that git found to be unchanged, with their state before git compared them.
     pub(super) fn note_seen(&mut self, path: &Path, stat: Stat, before: SystemTime) {
         let folder = self.0.get_mut(path.parent().unwrap_or(Path::new("")));
         let file = folder.zip(path.file_name()).and_then(|(it, name)| it.files.get_mut(name));
@@ -165,8 +165,8 @@ impl OnDisk {
         }
     }
 
-    /// Gives the owner every right on the folders of the index. Returns those that are there: what
-    /// lies behind a link in the place of one is not the room's.
+    /// Gives the owner every right on the folders of the index. Returns the existing ones: files
+    /// behind a link in the place of a folder are not part of the room.
     fn open_folders(&self, work: &Path) -> Vec<(PathBuf, &Folder)> {
         let (mut there, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(path) = waiting.pop() {
@@ -178,8 +178,8 @@ impl OnDisk {
         there
     }
 
-    /// Looks at every file of the index, and at what lies beside them. Pipes in the place of files
-    /// that git reads are removed, and files of the index that cannot be read.
+    /// Looks at every file of the index, and at the entries beside them. Removes pipes in the place
+    /// of files that git reads, and files of the index that cannot be read.
     pub(super) fn look(&self, work: &Path) -> Look {
         let folders = self.open_folders(work);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -276,7 +276,7 @@ impl Folder {
                 found.doubtful.push((at(), stat));
             }
         }
-        // A folder that is a link to one is none.
+        // A folder that is a link does not count as a folder.
         found.odd |= folders != self.folders.len();
         if files != self.files.len() {
             let gone = self.files.keys().map(|name| path.join(name));

@@ -30,8 +30,8 @@ impl PrivateRepo {
         self.patterns = files.collect();
     }
 
-    /// Removes those that came since beside files of the index, and puts the others back. What lies
-    /// in an ignored folder, such as a cache of packages, hides nothing.
+    /// Removes those that were added since beside files of the index, and restores the others.
+    /// Those in an ignored folder, such as a cache of packages, hide nothing.
     pub(super) fn put_patterns_back(&mut self, look: &Look) -> Result<(), VerifyError> {
         let repo = self.open()?;
         let failed = failed("read the index", &self.work);

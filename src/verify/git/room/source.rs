@@ -1,4 +1,4 @@
-//! What a proof room takes from a repository, as it was before the agent came.
+//! The files of a proof room that come from a repository, as it was before the agent worked.
 //!
 //! Invariant: only objects are read from the repository later, and their content is checked
 //! against their names. Refs, settings, and patterns are those of the start.
@@ -12,7 +12,7 @@ use git2::Repository;
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::{io_error, read_or_empty};
 
-/// What decides how a blob becomes a file.
+/// The settings that decide how a blob becomes a file.
 const CORE: [&str; 6] = [
     "core.autocrlf",
     "core.eol",
@@ -42,7 +42,7 @@ pub struct RoomSource {
 }
 
 impl RoomSource {
-    /// What is there now.
+    /// The existing files.
     pub(in crate::verify::git) fn of(repo: &Repository) -> Result<Self, VerifyError> {
         let common = repo.commondir().to_owned();
         let failed = |source: git2::Error| VerifyError::Git {
@@ -109,7 +109,7 @@ fn packed(repo: &Repository) -> Result<Vec<u8>, git2::Error> {
     Ok(packed)
 }
 
-/// What decides how a blob becomes a file, filter programs included. Nothing of it runs but in
+/// The settings that decide how a blob becomes a file, including filter programs. These run only in
 /// the room.
 fn settings(repo: &Repository) -> Result<Vec<(String, String)>, git2::Error> {
     let config = repo.config()?.snapshot()?;

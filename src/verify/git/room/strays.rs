@@ -1,4 +1,4 @@
-//! What a check left beside the files of the index and what git does not see or cannot enter: empty
+//! Leftovers of a check beside the files of the index that git does not see or cannot enter: empty
 //! folders, pipes and sockets, closed folders, and very deep ones.
 //!
 //! Invariant: afterwards only ignored files lie in folders that hold nothing of the index. Folders
@@ -24,7 +24,8 @@ use crate::verify::git::plain::io_error;
 const DEEPEST: usize = 90;
 
 impl PrivateRepo {
-    /// Removes it. Returns what git would have listed, and what it does not see.
+    /// Removes them. Returns the entries that git would have listed, and those that it does not
+    /// see.
     pub(super) fn remove_strays(&mut self, look: &Look) -> Result<Vec<PathChange>, VerifyError> {
         for path in &look.hiding {
             remove(&self.work.join(path))?;
@@ -53,8 +54,8 @@ impl PrivateRepo {
         Ok(gone.into_iter().map(change).collect())
     }
 
-    /// Removes all of a folder but ignored files, and the folder if there are none. Returns whether
-    /// it is gone.
+    /// Removes everything in a folder except ignored files, and the folder if there are none.
+    /// Returns whether the folder is gone.
     fn clear(
         &self,
         repo: &Repository,

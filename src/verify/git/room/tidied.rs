@@ -1,10 +1,10 @@
-//! What a check left in a room.
+//! Leftovers of a check in a room.
 
 use std::path::PathBuf;
 
 use crate::model::PathChange;
 
-/// What a check changed.
+/// The changes that a check made.
 #[derive(Debug, Default)]
 pub struct Tidied {
     /// The files.

@@ -1,8 +1,8 @@
-//! What a check changed in the room, put back.
+//! Undoes a check's changes in the room.
 //!
-//! Invariant: afterwards HEAD, refs, the index, and all files and folders but ignored ones are as
-//! [`PrivateRepo::hold`] left them. Git's folder is written anew first, so that nothing in it hides
-//! a change; then what git does not see is [removed](super::strays).
+//! Invariant: afterwards HEAD, refs, the index, and all files and folders except ignored ones are
+//! as [`PrivateRepo::hold`] left them. Git's folder is rewritten first, so that nothing in it hides
+//! a change; then entries that git does not see are [removed](super::strays).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl PrivateRepo {
         let Some(held) = self.held.clone() else { return Ok(Tidied::default()) };
         let mut tidied = Tidied::default();
         self.look_and_put_back(&held, &mut tidied)?;
-        // What other patterns than the commit's hid is seen only now.
+        // Files that other patterns than the commit's hid are seen only now.
         if tidied.changed.iter().any(|change| is_read(&change.path)) {
             self.look_and_put_back(&held, &mut tidied)?;
         }
@@ -42,7 +42,7 @@ impl PrivateRepo {
         Ok(tidied)
     }
 
-    /// What is in the room and ignored; a folder that is ignored as a whole is one entry.
+    /// The ignored entries of the room; a folder that is ignored as a whole is one entry.
     ///
     /// # Errors
     /// If the tree cannot be read.
@@ -85,7 +85,7 @@ impl PrivateRepo {
         self.put_back(&look, before, tidied)
     }
 
-    /// Puts back what differs among what is doubtful.
+    /// Restores the doubtful paths that differ.
     fn put_back(
         &mut self,
         look: &Look,
@@ -142,7 +142,7 @@ impl PrivateRepo {
 /// More paths are not looked at one by one.
 const MOST: usize = 500;
 
-/// What differs between the index and the working tree, among what is doubtful.
+/// The differences between the index and the working tree, among the doubtful paths.
 fn differences(repo: &Repository, look: &Look) -> Result<Vec<PathChange>, git2::Error> {
     let mut options = DiffOptions::new();
     if !look.odd && look.doubtful.len() <= MOST {

@@ -1,9 +1,9 @@
-//! Options that change what a runner prints, or whether it runs tests.
+//! Options that change a runner's output, or whether it runs tests.
 
 use super::super::report::TestRunner;
 use crate::verify::harness::shell::ShellCommand;
 
-/// What a runner must print, by its command line.
+/// The output that a runner must print, by its command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Summary {
     /// Its summary, with at least one test that ran.
@@ -14,13 +14,13 @@ pub enum Summary {
     NotRequired,
 }
 
-/// What the options ask for.
+/// The effects of the options.
 pub(super) struct Demand {
     pub(super) summary: Summary,
     pub(super) lenient: bool,
 }
 
-/// What a runner with these arguments must print.
+/// The output that a runner with these arguments must print.
 pub(super) fn asked(runner: TestRunner, arguments: &[&str], command: &ShellCommand) -> Demand {
     let line = Line { arguments };
     let only = match runner {
@@ -216,7 +216,7 @@ impl Line<'_> {
         })
     }
 
-    /// An empty run, or a failed test, is what the human asked for.
+    /// The human asked for an empty run, or a failed test.
     fn lenient(&self) -> bool {
         self.any(&[
             "--passWithNoTests",

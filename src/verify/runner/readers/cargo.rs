@@ -37,7 +37,7 @@ impl LineReader for Cargo {
             if !std::mem::take(&mut self.announced) {
                 tally.started += 1;
             }
-            // A flood of such lines is no test run.
+            // A flood of such lines is not a test run.
             if self.open.len() < 10_000 {
                 self.open.push(count);
             }

@@ -18,7 +18,7 @@ impl LineReader for Jest {
             tally.failed += of("failed");
             tally.skipped += of("skipped") + of("todo") + of("pending");
         } else if let Some(rest) = line.strip_prefix("Test Suites: ") {
-            // A file that cannot be loaded is no failed test.
+            // A file that cannot be loaded is not a failed test.
             tally.broken += before(rest, "failed").unwrap_or(0);
         } else if line.starts_with("No tests found") && !line.ends_with("code 1") {
             tally.ended += 1;

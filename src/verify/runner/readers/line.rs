@@ -1,4 +1,4 @@
-//! What reads a line, and what lines of several runners share.
+//! Parsing of a line, shared by several runners.
 
 use crate::verify::runner::report::TestTally;
 

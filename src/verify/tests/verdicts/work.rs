@@ -44,7 +44,7 @@ fn ticks_the_box_in_a_commit_of_state_alone() {
 fn a_command_that_changes_the_task_beyond_the_tick_is_taken_back_and_costs_no_attempt() {
     for (text, told) in [
         (TASK_MD.replace("[ ]", "[x]"), "ticked \"two\""),
-        ("# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n".into(), "took the tick of \"zero\""),
+        ("# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n".into(), "unticked \"zero\""),
         ("# Demo\n\n- [x] one\n- [ ] two, or so\n- [x] zero\n".into(), "removed \"two\""),
         ("# Demo\n\n- [x] one\n- [x] zero\n".into(), "removed \"two\""),
         (format!("{TASK_MD}- [x] extra\n"), "added \"extra\""),
