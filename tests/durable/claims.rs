@@ -49,7 +49,7 @@ fn a_start_that_is_later_or_earlier_than_the_first_work_does_not_count() {
     let start = hash(&repo, "HEAD");
     let ran = forged(&repo, |repo| json!({"start": hash(repo, "HEAD"), "first_seen": seen("red")}));
     is_refused("later", &ran);
-    let told = format!("by the history it began at {}", &start[..7]);
+    let told = format!("the history shows that it began at {}", &start[..7]);
     assert!(ran.stdout.contains(&told), "{}", ran.stdout);
     assert_eq!(repo.state()["start"], json!(start));
 
@@ -160,7 +160,7 @@ fn a_journal_vouches_for_its_own_start_only() {
     // What the pull brought of the work is no human's, and is put back.
     let put_back = r#""put_back":{"harness":[{"path":"tests/run.sh""#;
     assert!(ran.stdout.contains(put_back), "{}", ran.stdout);
-    let told = format!("by the history it began at {}", &start[..7]);
+    let told = format!("the history shows that it began at {}", &start[..7]);
     assert!(ran.stdout.contains(&told), "{}", ran.stdout);
     // Neither the first run's start nor the derived one is doubted later.
     let ran = repo.run(IDLE, &["--max-iterations", "1"]);
@@ -194,6 +194,6 @@ fn a_start_that_a_shallow_clone_shows_to_be_work_is_refused() {
     repo.write("notes.txt", "by hand");
     repo.commit("by hand");
     let ran = run("4");
-    let told = format!("by the history it began at {}", &start[..7]);
+    let told = format!("the history shows that it began at {}", &start[..7]);
     assert!(ran.stdout.contains(&told), "{} {}", ran.stdout, ran.stderr);
 }

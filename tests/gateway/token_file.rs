@@ -54,7 +54,7 @@ fn a_second_gateway_on_the_same_port_is_told_of_the_first() {
     let place = Place::new();
     let first = place.serve(&[]);
     let text = ended(&place.run(&["serve", "--port", &first.port().to_string()]), 7);
-    let other = format!("another gateway (process {}) has the port", first.child.id());
+    let other = format!("another gateway (process {}) is using the port", first.child.id());
     assert!(text.contains(&other), "{text}");
     assert_eq!(first.end(), Some(0));
 }

@@ -104,7 +104,7 @@ fn anything_but_a_plain_yes_denies() {
 fn without_a_defender_no_command_passes() {
     let project = Project::new();
     let reason = project.hook(&["xpia"], &pwd()).denied();
-    assert!(reason.contains("xpia-defend is not found"), "{reason}");
+    assert!(reason.contains("xpia-defend was not found"), "{reason}");
     assert_eq!(audit(&project).1[0]["data"]["is_valid"], false);
     // Its installers put it where PATH need not look.
     for folder in [".amplihack/bin", ".cargo/bin"] {
