@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// What the guard denied.
+/// The guard's denials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denials(Vec<Denied>);
 
@@ -17,7 +17,7 @@ struct Denied {
 }
 
 impl Denials {
-    /// Counts a denial. One that only says that a turn is over is no reason to get stuck.
+    /// Counts a denial. A denial because the turn is over does not make the turn stuck.
     pub fn add(&mut self, rule: &str, reason: &str) {
         if !rule.starts_with("run.") {
             self.count(rule, reason, 1);
@@ -47,7 +47,7 @@ impl Denials {
 /// `the guard denied 7 calls, most often (5 times): Denied (network): …`, without a full stop.
 impl fmt::Display for Denials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Of equal numbers the first counts: what came later may follow from it.
+        // Of equal numbers, the first counts: later ones may follow from it.
         let Some(most) = self.0.iter().rev().max_by_key(|denied| denied.times) else {
             return Ok(());
         };

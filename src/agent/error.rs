@@ -67,7 +67,7 @@ pub enum AgentError {
     Lost {
         /// The ACP method.
         operation: &'static str,
-        /// What we observed.
+        /// Our own observation.
         why: String,
         /// The end of its stderr.
         stderr: String,
@@ -91,8 +91,8 @@ fn tail(stderr: &str) -> String {
     }
 }
 
-/// The class of a lost agent's failure: what its last lines report, if that explains the
-/// loss, else what we observed. Older lines do not explain it.
+/// The class of a lost agent's failure: the report in its last lines if that explains the loss,
+/// else our own observation. Older lines do not explain it.
 fn loss_class(stderr: &str, observed: FaultClass) -> FaultClass {
     let mut lines = stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(5);
     let reported = lines.find_map(super::classify_line);
@@ -118,7 +118,7 @@ impl AgentError {
         }
     }
 
-    /// What the user can do; `None` if the fault is ours.
+    /// The hint for the user; `None` if the fault is ours.
     pub fn hint(&self) -> Option<String> {
         match self {
             // Installing the Copilot CLI does not help a user who named another agent.

@@ -67,7 +67,7 @@ impl GuardServer {
         Ok(server)
     }
 
-    /// Listens for an agent without hooks of its own; only launches inside a recipe ask here.
+    /// Listens for an agent without hooks; only launches inside a recipe ask here.
     ///
     /// # Errors
     /// If the socket cannot be created.

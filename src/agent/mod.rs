@@ -1,8 +1,8 @@
 //! Agents: open a session, prompt it, watch the turn.
 //!
-//! Invariant: an agent's words are recorded as its claim. A [`Turn`](crate::model::Turn)
-//! holds what was observed on the wire and what the guard was asked. Protocol details live in
-//! `acp/`, the only place that names the SDK. `verify` judges what a turn proves.
+//! Invariant: an agent's words are recorded as its claim. A [`Turn`](crate::model::Turn) holds the
+//! observations on the wire and the guard's questions. Protocol details are in `acp/`, the only
+//! place that names the SDK. `verify` judges the meaning of a turn.
 
 pub mod acp;
 mod arguments;

@@ -26,7 +26,7 @@ pub(super) enum Last {
     Error(Fault),
     /// With the model's own text or tool calls.
     Model,
-    /// With neither, or there are no readable records.
+    /// With neither, or without readable records.
     #[default]
     Nothing,
 }

@@ -20,7 +20,7 @@ const LINE: usize = 64 << 10;
 /// How long to wait for the end of the stream; a surviving child may never close it.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// A shared view of what was read last.
+/// A shared view of the most recent lines.
 #[derive(Clone)]
 pub(super) struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
@@ -35,7 +35,7 @@ impl StderrTail {
         Self { bytes: Arc::default(), ended: CancellationToken::new(), redactor }
     }
 
-    /// Drains the stream on a task of its own; a copy goes to `path` up to a cap.
+    /// Drains the stream in a separate task; a copy goes to `path` up to a cap.
     pub(super) fn drain<R>(stream: R, path: &Path, redactor: Arc<Redactor>) -> Self
     where
         R: AsyncRead + Unpin + Send + 'static,

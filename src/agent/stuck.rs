@@ -1,4 +1,4 @@
-//! Detects a stuck turn: a pure function over what was observed so far.
+//! Detects a stuck turn: a pure function over the observations so far.
 
 use std::time::Duration;
 

@@ -5,8 +5,8 @@
 //! command can change the file unseen. So the file is read whenever a call is decided, and at the
 //! end of the turn.
 //!
-//! Invariant: a change made after a command may have run counts as the command's. What a
-//! change means, and which commands run ([`super::decisions`]), does NOT live here.
+//! Invariant: a change made after a command may have run counts as the command's. Not in this file:
+//! the meaning of a change, and which commands run ([`super::decisions`]).
 
 use std::path::PathBuf;
 
@@ -129,7 +129,7 @@ mod tests {
                 (text("2"), false),
                 (text("3"), true),
                 (text("4"), true),
-                // What the command left behind may run on.
+                // The command's leftovers may still be running.
                 (text("5"), true)
             ]
         );

@@ -1,8 +1,8 @@
 //! The run's own MCP server, as sessions get it: in `session/new`, or in a file that the Copilot
 //! CLI reads.
 //!
-//! Invariant: each session, or each process that reads the file, has an address and a token of
-//! its own, which end with it. The server itself does not live here.
+//! Invariant: each session, or each process that reads the file, has its own address and token,
+//! which end with it. Not in this file: the server itself.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -43,7 +43,7 @@ pub trait OfferedTools: Send + Sync {
     fn find(&self, name: &str) -> OfferedTool;
 }
 
-/// What a client of an endpoint must know.
+/// The data that a client of an endpoint needs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OpenedEndpoint {
     /// Its name in the server.

@@ -1,4 +1,4 @@
-//! What every adapter offers: an agent that opens sessions, and sessions that take prompts.
+//! The interface of every adapter: an agent that opens sessions, and sessions that take prompts.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub trait Agent: Send {
     /// Opens a session of an earlier process again, with its history.
     ///
     /// # Errors
-    /// If there is no such session, or the agent keeps none.
+    /// If the session does not exist, or the agent keeps none.
     async fn resume(&mut self, id: &SessionId) -> Result<Box<dyn Session>, AgentError> {
         let message = format!("this agent cannot open session {} again", id.as_str());
         let fault = Fault::new(FaultClass::Protocol, message);
@@ -44,9 +44,9 @@ pub trait Session: Send {
     /// The session's id.
     fn id(&self) -> &SessionId;
 
-    /// Sends a prompt and watches until it is answered or stuck, or `stop` is cancelled.
-    /// A turn that ended badly is a [`Turn`] too, with its fault, so that what was observed
-    /// is not lost with the agent.
+    /// Sends a prompt and watches until it is answered or stuck, or `stop` is cancelled. A turn
+    /// that ended badly is a [`Turn`] too, with its fault, so that the observations are not lost
+    /// with the agent.
     ///
     /// # Errors
     /// Only if an event cannot be recorded.

@@ -134,8 +134,8 @@ impl Run {
         Ok(())
     }
 
-    /// Where the room proves at the end only: what is green in the working tree has to be green in
-    /// the room, too, before any work.
+    /// If the room proves only at the end: a check that is green in the working tree must be green
+    /// in the room, too, before any work.
     async fn compare_with_room(
         &mut self,
         task: &Task,
@@ -143,7 +143,7 @@ impl Run {
         tree: &[CheckResult],
         checks: &dyn Checks,
     ) -> Result<(), EngineError> {
-        // What is ticked without a room is judged, and not compared.
+        // Ticked criteria without a room proof are judged instead of compared.
         let unproven = self.state.criteria.iter().any(|it| it.proof == Some(Proof::Tree));
         if self.rooms.is_none() || unproven || self.interrupted().is_some() {
             return Ok(());
@@ -156,8 +156,8 @@ impl Run {
         self.refuse_what_lacks(&room.checks, tree, &room.flaky)
     }
 
-    /// Says which checks fail for what may be missing on this machine, and refuses those that no
-    /// work can turn green: the room has no program that they need.
+    /// Reports the checks that fail because something may be missing on this machine, and refuses
+    /// those that no work can turn green: the room lacks a program that they need.
     fn tell_what_lacks(
         &mut self,
         task: &Task,
@@ -168,7 +168,7 @@ impl Run {
             return Ok(());
         }
         let mut cannot = Vec::new();
-        // What `setup:` installs depends on what the work writes in a manifest.
+        // The result of `setup:` depends on manifests that the work may change.
         if let Some(rooms) = self.rooms.as_mut().filter(|_| in_room)
             && task.settings.setup.is_empty()
         {
@@ -231,7 +231,8 @@ impl Run {
         self.refuse_what_lacks(results, &here.results, &flaky)
     }
 
-    /// Ends the run if a check is red in the room for what the working tree has.
+    /// Ends the run if a check is red in the room because the room lacks something that the working
+    /// tree has.
     fn refuse_what_lacks(
         &mut self,
         rooms: &[CheckResult],

@@ -1,10 +1,10 @@
-//! What state.json says of a task's start, where no run on this machine vouches for just that, as in
-//! a fresh clone or after a pull: it is derived again from the history and with the checks.
+//! The task's start in state.json, if no run on this machine vouches for exactly that, as in a
+//! fresh clone or after a pull: it is derived again from the history and with the checks.
 //!
-//! Invariant: a start that is too late makes old tests of what an agent changed, and one that is too
-//! early makes new ones of what a human wrote. So a claim that differs from what is derived does not
-//! count, and a history with work needs no claim. What a shallow clone cannot show stays as it is;
-//! a start that it shows to be wrong does not.
+//! Invariant: a start that is too late makes an agent's changed tests count as old, and one that is
+//! too early makes a human's tests count as new. So a claim that differs from the derived start
+//! does not count, and a history with work needs no claim. Claims about history that a shallow
+//! clone does not have are kept; a start that it shows to be wrong is not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,13 +71,13 @@ pub(super) fn derive_start(
     Ok(())
 }
 
-/// Where the task began, as the history shows it; none if that leaves the claim as it is.
+/// The start of the task in the history; none if the history does not contradict the claim.
 fn shown_start(
     repo: &dyn Repo,
     layout: &Layout,
     claimed: Option<&Oid>,
 ) -> Result<Option<Oid>, EngineError> {
-    // Newest first; what is not here is older.
+    // Newest first; missing commits are older.
     let age = |commit: &Oid| -> Result<usize, VerifyError> {
         Ok(repo.ancestors(None)?.iter().position(|it| it.id == *commit).unwrap_or(usize::MAX))
     };
@@ -110,7 +110,7 @@ fn vouches(journal: &Path, layout: &Layout, start: &Oid) -> bool {
     turn.is_some_and(|head| known.unwrap_or(head) == *start)
 }
 
-/// Criteria whose earlier work is not what state.json says.
+/// Criteria whose earlier work differs from state.json's claim.
 fn without_work(
     repo: &dyn Repo,
     layout: &Layout,
@@ -128,8 +128,8 @@ fn without_work(
 }
 
 impl Run {
-    /// Runs checks where the task began, if only state.json says how they ended there, and commits
-    /// what differs from its claims: the next run on this machine believes it.
+    /// Runs the checks at the task's start, if only state.json has their results, and commits the
+    /// results that differ from its claims: the next run on this machine believes them.
     pub(super) async fn derive_first_seen(
         &mut self,
         task: &Task,
@@ -175,7 +175,7 @@ impl Run {
         Ok(())
     }
 
-    /// The start, if nothing on this machine vouches for what state.json says of it.
+    /// The start, if nothing on this machine vouches for state.json's claim.
     fn claimed_start(&self) -> Result<Option<Oid>, EngineError> {
         let Some(runs) = self.parts.run_folder.parent() else { return Ok(None) };
         let (Some(start), None) = (&self.state.start, &self.start_here) else { return Ok(None) };

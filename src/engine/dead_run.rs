@@ -1,9 +1,9 @@
-//! A run that died: what its last iteration left is put in order.
+//! Cleanup of the last iteration of a run that died.
 //!
-//! Invariant: leftovers are told from the human's work by the checkpoint in the dead run's
-//! journal. If anything speaks against them (another branch, a foreign commit, a file that was
-//! changed after the run died, a run that began beside the human's own changes), no file is put
-//! back; only ticks without a verdict are removed from TASK.md.
+//! Invariant: the checkpoint in the dead run's journal distinguishes leftovers from the human's
+//! work. If anything contradicts it (another branch, a foreign commit, a file that was changed
+//! after the run died, a run that began beside the human's own changes), no file is put back; only
+//! ticks without a verdict are removed from TASK.md.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -23,7 +23,7 @@ use crate::verify::{
     leftovers,
 };
 
-/// What resuming works with.
+/// The input of resuming.
 pub struct ResumeContext<'a> {
     /// The repository.
     pub repo: &'a dyn Repo,
@@ -77,7 +77,7 @@ impl ResumeContext<'_> {
         Ok(unlocked(&self.repo.unlock(Some(&lived))?))
     }
 
-    /// Puts in order what a run left, if it died.
+    /// Cleans up after a run, if it died.
     pub(super) fn resume_dead_run(
         &self,
         journal: &Path,
@@ -130,7 +130,7 @@ impl ResumeContext<'_> {
         Ok(())
     }
 
-    /// Finds out what is left of a dead run; `None` if it had begun no iteration.
+    /// Finds the leftovers of a dead run; `None` if it had begun no iteration.
     fn inspect<'d>(
         &self,
         journal: &'d Path,

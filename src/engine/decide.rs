@@ -24,7 +24,7 @@ pub struct Limits {
     pub tokens: Option<u64>,
     /// Attempts on one criterion.
     pub attempts: u32,
-    /// What happens to a criterion that used them up.
+    /// The consequence for a criterion without attempts left.
     pub on_stuck: OnStuck,
 }
 

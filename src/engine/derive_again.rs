@@ -2,8 +2,9 @@
 //! they are derived again from the history before a run begins.
 //!
 //! Invariant: an entry in state.json is a claim. Only a commit that changes more than the task's
-//! files, between the tick before and the one of the criterion, proves it. What a shallow clone
-//! cannot show stays as it is. Criteria with checks are proven again at the run's end (`prove`).
+//! files, between the previous tick and the one of the criterion, proves it. Claims about history
+//! that a shallow clone does not have are kept. Criteria with checks are proven again at the run's
+//! end (`prove`).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ fn claimed(
     let Some(bytes) = files.bytes(&layout.file(TASK)) else { return Ok(Vec::new()) };
     let by_commit = |key: &CriterionKey| match state.find(key).and_then(|entry| entry.proof) {
         Some(Proof::Check | Proof::Tree | Proof::Commit) => true,
-        // What a human accepted has no work to be shown.
+        // A criterion that a human accepted needs no work in the history.
         Some(Proof::Accepted) | None => false,
     };
     let criteria = task::parse(layout.task(), bytes).criteria.into_iter();
@@ -69,7 +70,7 @@ fn claimed(
     Ok(claimed.map(|criterion| criterion.key).collect())
 }
 
-/// The commits since a task's start, newest first, with what is ticked in each.
+/// The commits since a task's start, newest first, with the ticked criteria of each.
 struct History {
     commits: Vec<(Ancestor, BTreeSet<CriterionKey>)>,
 }

@@ -38,7 +38,7 @@ pub enum EngineError {
     /// Checks fail in the proof room for a reason that is the room's.
     #[error("the proof room is missing something:\n{what}")]
     RoomLacks {
-        /// The checks, both outputs, and what helps.
+        /// The checks, both outputs, and the remedy.
         what: String,
     },
     /// state.json names a commit of the work as the start, and the clone does not show the real

@@ -67,8 +67,8 @@ impl Run {
         self.conclude(&iteration, evidence, verdict, completion)
     }
 
-    /// Acts on a verdict: repairs, counts, records, commits the state, and decides whether the
-    /// run goes on.
+    /// Acts on a verdict: repairs, counts, records, commits the state, and decides whether the run
+    /// continues.
     fn conclude(
         &mut self,
         iteration: &Iteration,
@@ -77,7 +77,7 @@ impl Run {
         completion: Completion,
     ) -> Result<Evaluated, EngineError> {
         if verdict.tampered() {
-            // Everything else stays as it is, for the human to look at.
+            // Everything else is left for the human to look at.
             self.take_back_ticks(&iteration.task);
             let reason = tampering(&verdict);
             self.record_verdict(iteration, evidence, verdict)?;
@@ -155,7 +155,7 @@ impl Run {
         Ok(repairs)
     }
 
-    /// Keeps TASK.md as it is now in the run's folder, before a change of it is taken back.
+    /// Keeps the current TASK.md in the run's folder, before a change of it is undone.
     fn keep_task_file(&self, iteration: &Iteration) -> Result<(), EngineError> {
         let (parts, path) = (&self.parts, self.parts.layout.file(TASK));
         let now = StateFiles::read(parts.repo.root(), &parts.layout)?;
@@ -172,7 +172,7 @@ impl Run {
         Ok(())
     }
 
-    /// Counts a verdict in the state and in what the run has spent, and returns what follows.
+    /// Counts a verdict in the state and in the run's budget, and returns the consequence.
     fn count_verdict(
         &mut self,
         iteration: &Iteration,
@@ -283,8 +283,8 @@ impl Run {
     }
 }
 
-/// Adds that the turn had to be ended. Proven work stays proven; otherwise this comes first,
-/// for the next attempt to know.
+/// Adds that the turn had to be ended. Proven work stays proven; otherwise this finding comes
+/// first, for the next attempt.
 fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
     let message = format!("The turn had to be ended: {stuck}. Do not wait, and do not repeat it.");
     tell_first(verdict, FindingKind::TurnStuck, message);

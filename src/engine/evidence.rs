@@ -215,7 +215,7 @@ impl Run {
 }
 
 /// Can the checks change the verdict? Only if there is work on the right branch; otherwise
-/// everything is put back whatever they say.
+/// everything is put back, whatever their results.
 pub(super) fn worth_checking(evidence: &Evidence, ending: Completion) -> bool {
     if evidence.history != History::Straight || evidence.in_progress.is_some() {
         return false;

@@ -14,7 +14,7 @@ impl Run {
         let obstacle = error.obstacle();
         match obstacle {
             Obstacle::Invalid | Obstacle::Agent => self.try_to_tidy_up()?,
-            // A repository that the human is changing, or a full disk, is left as it is.
+            // If a human is changing the repository, or the disk is full, it is not touched.
             Obstacle::Repository | Obstacle::Write => {}
         }
         let reason = error.to_string();
@@ -37,7 +37,7 @@ impl Run {
     /// Leaves the working tree as the outcome promises, before the journal says so.
     pub(super) fn tidy_up(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
         match &outcome {
-            // Everything stays as it is, for the human to look at.
+            // Everything is left for the human to look at.
             Outcome::Tampered { .. } | Outcome::CannotGoOn { .. } => {}
             Outcome::Proven => {
                 if self.worked_at_all {
@@ -53,7 +53,7 @@ impl Run {
                 }
                 self.keep_leftovers()?;
             }
-            // A signal keeps its exit code, whatever is in the way.
+            // A signal keeps its exit code, even if this fails.
             Outcome::Interrupted { .. } => {
                 self.try_to_tidy_up()?;
             }
@@ -61,7 +61,7 @@ impl Run {
         Ok(outcome)
     }
 
-    /// Saves unfinished work, or says why it stays in the working tree.
+    /// Saves unfinished work, or reports why it stays in the working tree.
     fn try_to_tidy_up(&mut self) -> Result<(), EngineError> {
         match self.ready().and_then(|()| self.keep_leftovers()) {
             Ok(()) => Ok(()),
@@ -197,8 +197,8 @@ impl Run {
         steps
     }
 
-    /// What may help with criteria that used up their attempts: what the guard denied, and checks
-    /// that passed before any work.
+    /// Hints for criteria that used up their attempts: the guard's denials, and checks that passed
+    /// before any work.
     fn for_blocked(&self) -> Vec<String> {
         let tick = &self.parts.commands.tick;
         let mut steps = Vec::new();
@@ -228,7 +228,7 @@ impl Run {
         self.state.criteria.iter().any(|entry| entry.held.is_some())
     }
 
-    /// What a human should look at: held work, and tests and scripts that a run changed.
+    /// Changes that a human should review: held work, and tests and scripts that a run changed.
     fn reviews(&self) -> Vec<String> {
         let NextCommands { start, retry, accept, .. } = &self.parts.commands;
         let mut steps = Vec::new();
@@ -257,7 +257,7 @@ impl Run {
     }
 }
 
-/// A text as one argument on a shell's command line, which is no option.
+/// A text as one argument on a shell's command line, which does not look like an option.
 fn argument(text: &str) -> String {
     let end = if text.starts_with('-') { "-- " } else { "" };
     format!("{end}{}", shlex::try_quote(text).unwrap_or_default())

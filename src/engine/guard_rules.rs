@@ -15,7 +15,7 @@ pub struct GuardRules {
     pub workspace: PathBuf,
     /// The task's folder, canonical.
     pub task_dir: PathBuf,
-    /// What the kernel enforces.
+    /// The kernel's limits.
     pub tier: Tier,
     /// The agent's home.
     pub home: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub struct GuardRules {
     pub tmp: PathBuf,
     /// Where the agent may write.
     pub write_scope: WriteScope,
-    /// Commands allowed besides the built-in list.
+    /// Commands allowed in addition to the built-in list.
     pub allow: Vec<String>,
     /// Globs of paths that must not change.
     pub protect: Vec<String>,
@@ -31,7 +31,7 @@ pub struct GuardRules {
     pub human: Vec<PathBuf>,
     /// Secret-looking files that the agent may read, canonical.
     pub readable: Vec<PathBuf>,
-    /// Paths outside of the workspace that it may read, canonical.
+    /// Paths outside the workspace that it may read, canonical.
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network.
     pub network_for: Vec<String>,

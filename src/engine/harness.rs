@@ -1,8 +1,8 @@
-//! The harness of a run: what it was at the task's start, what counts as old since, and the edits
-//! that put it back.
+//! The harness of a run: its state at the task's start, the changes that count as old since, and
+//! the edits that put it back.
 //!
-//! Invariant: only humans, and proofs that rested on new files, change what counts as old. Which
-//! files are harness is decided in `verify`.
+//! Invariant: only humans, and proofs that rested on new files, change which content counts as old.
+//! `verify` decides which files are harness.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::verify::{
 };
 
 impl Run {
-    /// Finds or begins the harness that counts, with what the history holds that this machine has not
-    /// seen. Returns whether tests of the start may have gone rightly since.
+    /// Finds or creates the harness that counts, including history that this machine has not seen.
+    /// Returns whether tests of the start may have been rightly removed since.
     pub(super) fn begin_harness(&mut self) -> Result<bool, EngineError> {
         let repo = self.parts.repo.as_ref();
         let head = repo.checkpoint()?.head;
@@ -49,7 +49,7 @@ impl Run {
         self.state.harness.as_ref().or(start)
     }
 
-    /// Adds what a human committed since the runner looked last.
+    /// Adds the humans' commits since the runner last looked.
     pub(super) fn follow_human(&mut self) -> Result<(), EngineError> {
         let head = self.parts.repo.checkpoint()?.head;
         let last = self.last_head.replace(head.clone());
@@ -60,8 +60,8 @@ impl Run {
         Ok(())
     }
 
-    /// Adds to a harness what humans committed since `from`, and what proofs rested on in turns
-    /// that this machine did not see. Returns whether tests may have gone rightly.
+    /// Adds the humans' commits since `from` to a harness, and the files that proofs rested on in
+    /// turns that this machine did not see. Returns whether tests may have been rightly removed.
     fn follow(&mut self, harness: Oid, from: &Oid) -> Result<bool, EngineError> {
         let repo = Arc::clone(&self.parts.repo);
         let mut now = Learned { harness, fewer_tests: false };
@@ -92,7 +92,7 @@ impl Run {
         Ok(())
     }
 
-    /// Adds what the proofs of these criteria rested on at the commit.
+    /// Adds the files that the proofs of these criteria rested on at the commit.
     fn add_proven(
         &self,
         now: &mut Learned,
@@ -133,8 +133,8 @@ impl Run {
         Ok(())
     }
 
-    /// What a proof rested on is harness from then on: new tests, and what the task allows to
-    /// change. A changed test stays what it was.
+    /// Files that a proof rested on are harness from then on: new tests, and those that the task
+    /// allows to change. A changed test keeps its old content.
     pub(super) fn learn_harness(
         &mut self,
         commit: &Oid,
@@ -152,7 +152,7 @@ impl Run {
         self.set_harness(learned.harness)
     }
 
-    /// What a task protects in this run.
+    /// The protected paths of a task in this run.
     pub(super) fn protection(&self, task: &Task) -> Result<Protection, EngineError> {
         let repo = self.parts.repo.as_ref();
         let protection = Protection::of(task)?.with_names(agent_setting);

@@ -1,7 +1,7 @@
-//! Held work, judged again at the start of a run: a human may have allowed what held it.
+//! Held work is judged again at the start of a run, because a human may have allowed it.
 //!
-//! Invariant: no agent works on it, and the same path as a verdict proves it. What still needs a
-//! review stays held.
+//! Invariant: no agent works on it, and the same path as a verdict proves it. Work that still needs
+//! a review stays held.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Run {
         Ok(())
     }
 
-    /// Its own checks hold, there is one, and those of the whole task are no worse than before.
+    /// It has its own checks and they hold, and those of the whole task are no worse than before.
     fn is_proven(&self, proved: &Proved, key: &CriterionKey) -> bool {
         let before = self.baseline.before();
         let was_red = |command: &str| before.iter().any(|it| it.command == command && !it.passed());

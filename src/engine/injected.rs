@@ -1,4 +1,4 @@
-//! Events of providers that the agent is given, and what the loop tells providers.
+//! Provider events for the agent, and the loop's messages to providers.
 //!
 //! Invariant: a provider's words are marked as such, and no text of an event can end the block it
 //! stands in.
@@ -28,8 +28,8 @@ impl Run {
         Ok(events)
     }
 
-    /// The answer to an agent that wants to end its turn: what its work lacks, and the events
-    /// that wait.
+    /// The answer to an agent that wants to end its turn: the problems of its work, and the waiting
+    /// events.
     pub(super) fn add_events_to_answer(
         &self,
         iteration: &Iteration,
@@ -121,7 +121,7 @@ fn block(events: &[InjectedEvent]) -> String {
     text
 }
 
-/// The longest run of backticks, at least the two that are no fence.
+/// The longest run of backticks, but at least the two that do not form a fence.
 fn longest_fence(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2)
 }

@@ -42,7 +42,7 @@ impl Run {
             None => self.recipe(&iteration).await?,
         };
         self.providers_idle().await?;
-        // Nothing that the turn started may change what is judged now.
+        // Processes of the turn must not change the evidence now.
         self.parts.gate.end_shells()?;
         match result {
             TurnResult::Ended(turn) => {
@@ -75,8 +75,8 @@ impl Run {
         Ok(evaluated)
     }
 
-    /// Takes the checkpoint and puts the criterion in the guard's focus. Returns `None` if
-    /// TASK.md was edited since the criterion was chosen, so that it is no longer open.
+    /// Takes the checkpoint and puts the criterion in the guard's focus. Returns `None` if TASK.md
+    /// was edited since the criterion was chosen, so that it is no longer open.
     fn open_iteration(&mut self, criterion: &Criterion) -> Result<Option<Iteration>, EngineError> {
         self.follow_human()?;
         let parts = &self.parts;

@@ -1,4 +1,4 @@
-//! The data of one iteration: what is fixed before its turn, and how the turn ended.
+//! The data of one iteration: the facts from before its turn, and how the turn ended.
 
 use chrono::NaiveDate;
 use tokio::time::Instant;
@@ -41,7 +41,7 @@ pub(super) enum TurnResult {
 pub(super) enum Completion {
     /// The agent ended it, or was stuck: it counts.
     Whole,
-    /// A failure of the agent or the end of the run cut it off: it counts only if the
-    /// criterion is proven all the same.
+    /// A failure of the agent or the end of the run cut it off: it counts only if the criterion is
+    /// proven anyway.
     CutOff,
 }

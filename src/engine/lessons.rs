@@ -1,8 +1,8 @@
 //! Lessons: one line for each criterion that passed after failing, for the prompts of later runs.
 //!
-//! Invariant: the runner writes them from what it observed, never a model; a lesson holds no
-//! output of a check. A lesson that cannot be kept is told, and changes nothing about the run. A
-//! file that git tracks is not written: the tree would not be clean any more.
+//! Invariant: the runner writes them from its own observations, never a model; a lesson holds no
+//! output of a check. A lesson that cannot be kept is reported, and changes nothing about the run.
+//! A file that git tracks is not written, because the tree would no longer be clean.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.chars().count() >= SHORTEST_WORD).map(str::to_lowercase).collect()
 }
 
-/// The text of the file; empty if there is none, or if it is none of ours.
+/// The text of the file; empty if it does not exist or is not ours.
 fn read(root: &Path) -> String {
     let Some(path) = place(root) else { return String::new() };
     let small = path.metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST);

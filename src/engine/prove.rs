@@ -22,9 +22,9 @@ struct Broken {
     kind: FindingKind,
 }
 
-/// What failing checks opened.
+/// The criteria that failing checks opened.
 enum Opened {
-    /// Nothing; why the task is not proven all the same.
+    /// None; the reason why the task is still not proven.
     None { unproven: Vec<String> },
     /// At least one criterion.
     Some,
@@ -79,8 +79,8 @@ impl Run {
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
     }
 
-    /// Runs every check in a new proof room, whatever is open, and opens criteria whose checks
-    /// fail there. Returns the outcome if the run has to end for it.
+    /// Runs every check in a new proof room, whichever criteria are open, and opens criteria whose
+    /// checks fail there. Returns the outcome if the run has to end.
     pub(super) async fn prove_so_far(
         &mut self,
         task: &Task,
@@ -122,7 +122,7 @@ impl Run {
         Ok(if opened { Opened::Some } else { Opened::None { unproven } })
     }
 
-    /// Looks at a run that ends, when its agent is gone: what it ticked is proven even if it ends
+    /// Verifies a run that ends, after its agent is gone: its ticks are proven even if it ends
     /// early, and a branch that moved since the last proof proves nothing.
     pub(super) async fn prove_end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
         match outcome {

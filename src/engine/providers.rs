@@ -13,7 +13,7 @@ pub struct InjectedEvent {
     pub provider: String,
     /// The stream that keeps the event.
     pub stream: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -44,7 +44,6 @@ pub trait Providers: Send + Sync {
     /// Asks the providers to go.
     async fn end(&self);
 
-    /// Waits until they are gone, not for long. Returns what people should know. Nothing is
-    /// recorded afterwards.
+    /// Waits a short time until they are gone, and returns notices. Nothing is recorded afterwards.
     async fn gone(&self) -> Vec<String>;
 }

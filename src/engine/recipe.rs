@@ -21,7 +21,7 @@ use crate::recipe::{
 };
 
 /// The recipe files that must not change, relative to the root: the folders in which the runner
-/// finds recipes, and the files that the task names. A folder with a recipe's name is none.
+/// finds recipes, and the files that the task names. A folder with a recipe's name does not count.
 pub(super) fn protected(task: &Task, root: &Path) -> Vec<PathBuf> {
     let names: Vec<&RecipeName> =
         task.criteria.iter().filter_map(|criterion| criterion.recipe.as_ref()).collect();

@@ -1,5 +1,5 @@
-//! What to do after a failure of the agent or its model. Pure functions. Such a failure is never
-//! an attempt at the criterion and costs no iteration.
+//! Decisions after a failure of the agent or its model. Pure functions. Such a failure is never an
+//! attempt at the criterion and costs no iteration.
 
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ pub struct RetryPolicy {
     pub max_wait: Duration,
 }
 
-/// What a run does after a failure.
+/// The decision after a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Start the agent anew after a while.
@@ -172,7 +172,7 @@ pub enum Recovery {
     Stop(Outcome),
 }
 
-/// Decides what a run does after a failure, and counts the failure.
+/// Decides how a run continues after a failure, and counts the failure.
 pub fn recover(
     fault: &Fault,
     failures: &mut FailureCounts,
@@ -258,7 +258,7 @@ mod tests {
         (advice.action, advice.wait.as_secs())
     }
 
-    /// What a run does after the same failure again and again, until it gives up.
+    /// The decisions of a run after the same failure again and again, until it gives up.
     fn recoveries(fault: &Fault, policy: &RetryPolicy) -> (Vec<Recovery>, Outcome) {
         let (mut done, mut failures) = (Vec::new(), FailureCounts::default());
         loop {

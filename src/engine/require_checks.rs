@@ -11,8 +11,8 @@ use crate::model::{CheckResult, Criterion, FirstStatus, Proof, Task, TaskState};
 /// before the work, and is empty as long as they did not run; `file` is TASK.md.
 ///
 /// # Errors
-/// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or is open
-/// although its checks all passed before the work.
+/// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or
+/// is open although its checks all passed before the work.
 pub fn require_checks(
     task: &Task,
     state: &TaskState,

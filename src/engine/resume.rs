@@ -17,8 +17,8 @@ use crate::events::journals;
 use crate::sys::atomic;
 use crate::verify::Layout;
 
-/// Puts in order what the last run left, whichever task it worked on, and adds what was done to
-/// `resumed`, even on failure. Call it with the lock held.
+/// Cleans up after the last run, whichever task it worked on, and adds its repairs to `resumed`,
+/// even on failure. Call it with the lock held.
 ///
 /// # Errors
 /// If a journal or the repository cannot be read, or the leftovers cannot be saved; the tree is

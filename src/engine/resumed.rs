@@ -2,7 +2,7 @@
 
 use crate::model::{CriterionKey, Oid};
 
-/// What resuming found and repaired.
+/// The findings and repairs of resuming.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resumed {
     /// The last iteration number in the journals of earlier runs; numbers continue after it.

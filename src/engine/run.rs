@@ -83,7 +83,7 @@ pub struct RunParts {
     pub regression_budget: Duration,
     /// Variables for verify commands.
     pub check_environment: Vec<(String, String)>,
-    /// What checks and the agent use besides the repository, where no sandbox keeps it as it is.
+    /// Files outside the repository that checks and the agent use, which no sandbox protects.
     pub around: Around,
     /// Do the verify commands run before the work?
     pub baseline: BaselineRun,
@@ -93,11 +93,11 @@ pub struct RunParts {
     pub premium: PremiumOf,
     /// The agent's command, redacted, for the journal.
     pub agent_command: String,
-    /// What speaks ACP.
+    /// The adapter that speaks ACP.
     pub agent: AgentKind,
     /// The run's own folder.
     pub run_folder: PathBuf,
-    /// What the kernel enforces on the agent's commands.
+    /// The kernel's limits on the agent's commands.
     pub tier: Tier,
     /// The model that is asked for.
     pub model: Option<String>,
@@ -105,7 +105,7 @@ pub struct RunParts {
     pub fallbacks: VecDeque<String>,
     /// The user's text for every prompt.
     pub project_context: Option<String>,
-    /// What becomes of lessons.
+    /// The use of lessons.
     pub lessons: LessonUse,
     /// The last iteration number in the journals of earlier runs.
     pub iteration: u32,
@@ -117,7 +117,7 @@ pub struct RunParts {
     pub stop_check: bool,
     /// Hooks that ask whether a turn may end.
     pub stops: mpsc::Receiver<StopHook>,
-    /// What the user types next.
+    /// Commands for the user to type next.
     pub commands: NextCommands,
     /// Messages for the human before the work.
     pub notices: Vec<String>,
@@ -132,7 +132,7 @@ pub struct NextCommands {
     pub retry: String,
     /// Shows the commits.
     pub review: String,
-    /// Shows what a run left as it was: the working tree, the task, the events.
+    /// Shows a run that left its state for the human: the working tree, the task, the events.
     pub look: String,
     /// Ticks a criterion by hand; its line follows.
     pub tick: String,
@@ -140,7 +140,7 @@ pub struct NextCommands {
     pub accept: String,
 }
 
-/// What becomes of lessons in a run.
+/// The use of lessons in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LessonUse {
     /// They are written, and prompts get them.
@@ -172,7 +172,7 @@ pub struct Run {
     pub(super) origins: HashMap<CriterionKey, Oid>,
     /// The last verdict's findings on each criterion.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
-    /// What the guard denied in attempts on open criteria.
+    /// The guard's denials in attempts on open criteria.
     pub(super) denials: HashMap<CriterionKey, Denials>,
     /// The checks that failed in attempts on open criteria, for their lessons.
     pub(super) failed_checks: HashMap<CriterionKey, Vec<String>>,
@@ -192,11 +192,11 @@ pub struct Run {
     pub(super) changed_harness: BTreeSet<PathBuf>,
     /// Where the branch was when the run began.
     pub(super) run_start: Option<Oid>,
-    /// What was proven since the last state commit, for its trailers.
+    /// The proofs since the last state commit, for its trailers.
     pub(super) proven_since_commit: Vec<(CriterionKey, Proof)>,
     /// Where the first turn since then began.
     pub(super) turns_since: Option<Oid>,
-    /// What stands for the task's start in a clone that does not have it.
+    /// The commit that replaces the task's start in a clone that does not have it.
     pub(super) start_here: Option<Oid>,
     /// Where the branch was when they ran there last.
     pub(super) proven_head: Option<Oid>,
@@ -252,7 +252,7 @@ impl Run {
     /// Works until there is a reason to stop, and returns it.
     ///
     /// # Errors
-    /// If the run itself cannot go on; the agent is stopped all the same.
+    /// If the run itself cannot continue; the agent is still stopped.
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;

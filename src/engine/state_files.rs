@@ -40,8 +40,7 @@ impl Run {
         Ok(())
     }
 
-    /// Opens every box again that was open before a turn. A TASK.md that cannot be read stays as it
-    /// is.
+    /// Opens every box again that was open before a turn. An unreadable TASK.md is not changed.
     pub(super) fn take_back_ticks(&self, before: &Task) {
         let open = before.criteria.iter().filter(|criterion| !criterion.checked);
         for criterion in open {

@@ -1,4 +1,4 @@
-//! The in-turn check: what would fail, told to the agent before its turn ends.
+//! The in-turn check: tells the agent which findings would fail, before its turn ends.
 //!
 //! Invariant: the check only informs. It repairs nothing, counts nothing and passes nothing;
 //! the verdict after the turn looks at everything again. The agent is sent back a limited
@@ -73,12 +73,12 @@ impl Run {
     }
 }
 
-/// A finding that decides the verdict whatever the agent still does.
+/// A finding that decides the verdict, whatever else the agent does.
 fn cannot_be_fixed(finding: &Finding) -> bool {
     finding.weight < Weight::Fails || finding.weight == Weight::Fails && !can_be_fixed(finding.kind)
 }
 
-/// Can an agent still fix this in the same turn, with what it may do?
+/// Can an agent still fix this in the same turn, with its permissions?
 fn can_be_fixed(kind: FindingKind) -> bool {
     match kind {
         FindingKind::NotTicked

@@ -79,8 +79,8 @@ impl Run {
         Ok(saved.name)
     }
 
-    /// Moves the work on a criterion off the branch, to a ref of its own, until a human has
-    /// reviewed it. The task's state files stay.
+    /// Moves the work on a criterion off the branch, to a separate ref, until a human has reviewed
+    /// it. The task's state files are kept.
     pub(super) fn hold(&mut self, iteration: &Iteration, why: &str) -> Result<(), EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
@@ -152,7 +152,7 @@ impl Run {
     }
 }
 
-/// What refs call a criterion.
+/// The name of a criterion in refs.
 fn ref_name(key: &CriterionKey) -> String {
     let digest = Sha256::digest(format!("{}{}", key.text, key.occurrence));
     digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()

@@ -1,4 +1,4 @@
-//! The agent's process over a run: start, stop, and what follows a failure of the agent or its
+//! The agent's process during a run: start, stop, and the reaction to a failure of the agent or its
 //! model.
 //!
 //! Invariant: an agent that may still be at work is stopped before its work is looked at; no

@@ -18,13 +18,13 @@ impl Run {
         verdict
     }
 
-    /// What checks prove at the end of a run.
+    /// The proofs of checks at the end of a run.
     pub(super) fn place_proof(&self) -> Proof {
         if self.rooms.is_some() { Proof::Check } else { Proof::Tree }
     }
 
-    /// Proves what an earlier run saw in the working tree only. Returns the outcome if the run
-    /// has to end for it.
+    /// Proves criteria that an earlier run proved only in the working tree. Returns the outcome if
+    /// the run has to end.
     pub(super) async fn prove_left(&mut self) -> Result<Option<Outcome>, EngineError> {
         let task = self.task()?;
         if self.rooms.is_none() || self.seen_in_tree(&task).is_empty() {
@@ -37,8 +37,8 @@ impl Run {
         Ok(outcome)
     }
 
-    /// Records as proven what is left of them after a proof in a room: it took the proof of those
-    /// whose checks failed there.
+    /// Records the remaining ones as proven after a proof in a room, which removed the proof of
+    /// those whose checks failed there.
     pub(super) fn prove_seen_in_tree(&mut self, task: &Task) {
         if self.rooms.is_none() {
             return;

@@ -24,7 +24,7 @@ const CLOSE: Duration = Duration::from_secs(5);
 const STOP_CHECK_LIMIT: Duration = Duration::from_secs(45);
 
 impl Run {
-    /// Opens a session to prompt in, or returns why there is none.
+    /// Opens a session to prompt in, or returns why that failed.
     pub(super) async fn fresh_session(
         &mut self,
     ) -> Result<Result<Box<dyn Session>, TurnResult>, EngineError> {
@@ -267,7 +267,7 @@ async fn run_deadline(deadline: Option<Instant>) {
     }
 }
 
-/// A failure of the agent outside of a turn.
+/// A failure of the agent outside a turn.
 fn agent_failure(error: AgentError) -> Result<TurnResult, EngineError> {
     if let AgentError::Guard(guard) = &error {
         let outcome = Outcome::Tampered { reason: guard.to_string() };

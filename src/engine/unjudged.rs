@@ -15,8 +15,8 @@ use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK, left_work};
 
-/// Opens boxes that an agent ticked in a commit without a later verdict. Its committed work
-/// stays, and counts as it would on the machine where its run died.
+/// Opens boxes that an agent ticked in a commit without a later verdict. Its committed work is
+/// kept, and counts as it would on the machine where its run died.
 pub(super) fn open_unjudged(
     repo: &dyn Repo,
     layout: &Layout,
@@ -126,8 +126,8 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
 }
 
 /// Is a commit the runner's, and does it record one more iteration? One that only commits prepared
-/// files or clears attempts is not a verdict on the commits before it. The runner's changes
-/// nothing but state files, whatever its title says.
+/// files or clears attempts is not a verdict on the commits before it. The runner's commits change
+/// only state files, whatever their titles say.
 fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
     let now = iteration_at(repo, layout, Some(&commit.id))?;
     if now <= iteration_at(repo, layout, commit.parent.as_ref())? {

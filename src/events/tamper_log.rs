@@ -1,4 +1,4 @@
-//! Detects that somebody else changed a file that this process appends to.
+//! Detects that another process changed a file that this process appends to.
 //!
 //! Invariant: a line that was cut, edited or removed, and a file that was replaced or
 //! removed, is noticed by the next check and stays noticed. Lines that other processes append
@@ -36,7 +36,7 @@ pub(super) enum Writers {
 #[derive(Debug)]
 pub(super) struct TamperLog {
     writers: Writers,
-    /// Our lines, in order; other processes wrote what is between them.
+    /// Our lines, in order; other processes wrote the text between them.
     spans: Vec<Span>,
     /// The file after our last write, or when it was last read back.
     stamp: Stamp,
@@ -127,7 +127,7 @@ impl TamperLog {
         }
     }
 
-    /// Whether the file is no longer what was written.
+    /// Does the file no longer have the written content?
     pub(super) fn is_changed(&mut self, path: &Path, read_back: ReadBack) -> bool {
         self.is_changed_in(path, read_back, || File::open(path))
     }

@@ -21,7 +21,7 @@ pub enum HookType {
     SessionStart,
     /// A session was closed.
     SessionEnd,
-    /// The agent reported an error of its own.
+    /// The agent reported an error.
     Error,
 }
 

@@ -19,7 +19,7 @@ pub struct CheckResult {
     pub status: CheckStatus,
     /// Milliseconds it took.
     pub millis: u64,
-    /// What its test runners counted, one entry a runner.
+    /// The counts of its test runners, one entry per runner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestCount>,
     /// The end of its output, both streams, and the line before it that says why it failed;
@@ -35,7 +35,7 @@ impl CheckResult {
     }
 }
 
-/// Whether a criterion has verify commands of its own, and all of them passed in these results.
+/// Does a criterion have its own verify commands, and did all of them pass in these results?
 pub fn all_passed(criterion: &Criterion, results: &[CheckResult]) -> bool {
     let passed = |command: &str| results.iter().any(|it| it.command == command && it.passed());
     let own = &criterion.verify;
@@ -76,7 +76,7 @@ impl CheckStatus {
     }
 }
 
-/// What one test runner counted.
+/// The count of one test runner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCount {
     /// The runner, as in `cargo test`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The file cannot be used as it is.
+    /// The file cannot be used.
     Error,
     /// The file can be used, but probably has a mistake.
     Warning,

@@ -65,7 +65,7 @@ pub enum EventKind {
         /// The model that is asked for, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// What the kernel enforces on the agent's commands.
+        /// The kernel's limits on the agent's commands.
         #[serde(default)]
         sandbox: Tier,
         /// Version of the runner.
@@ -219,7 +219,7 @@ pub enum EventKind {
         session: SessionId,
         /// Findings that would fail the verdict; empty if there are none, or if it is unclear.
         findings: Vec<Finding>,
-        /// The findings were sent back to the agent, which goes on in the same prompt.
+        /// The findings were sent back to the agent, which continues in the same prompt.
         sent_back: bool,
         /// The verify commands that ran for it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -264,8 +264,7 @@ pub enum EventKind {
         /// The ref that keeps the attempt, if one was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<String>,
-        /// What the guard denied in the attempts, and the most frequent reason, if it denied
-        /// anything.
+        /// The number of denials in the attempts, and the most frequent reason, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         denied: Option<String>,
     },
@@ -335,7 +334,7 @@ pub enum EventKind {
         stream: String,
         /// Whom it is for.
         level: EventLevel,
-        /// What it says, redacted and limited in size.
+        /// Its text, redacted and limited in size.
         text: String,
         /// More data, redacted and limited in size.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -70,9 +70,9 @@ pub struct Evidence {
     /// The commands once more, with the harness put back; none if it did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBackRun>,
-    /// The same commands before the work: for the focus, before its first attempt;
-    /// for the others the best result of this run, so that a break is not forgiven
-    /// because it was there one iteration ago. Empty where there is no baseline.
+    /// The same commands before the work: for the focus, before its first attempt; for the others
+    /// the best result of this run, so that a break is not forgiven because it existed one
+    /// iteration ago. Empty without a baseline.
     pub before: Vec<CheckResult>,
     /// Commands that failed before the task's first run, and pass since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,7 +124,7 @@ pub enum Attribution {
     Agent,
     /// A human: the agent's commands could not have made the change.
     Human,
-    /// Nobody can tell: a command of the agent may have made the change.
+    /// Unknown: a command of the agent may have made the change.
     Unknown,
 }
 
@@ -135,8 +135,8 @@ pub struct TaskEdit {
     pub before: Vec<u8>,
     /// The bytes after.
     pub after: Vec<u8>,
-    /// A command with unknown writes was running, or had run in the turn: what it left behind may
-    /// have made the change.
+    /// A command with unknown writes was running, or had run in the turn: its leftovers may have
+    /// made the change.
     pub unseen: bool,
 }
 
@@ -165,7 +165,7 @@ pub struct TaskFileChange {
     pub others_ticked: Vec<CriterionKey>,
     /// Criteria that lost their tick.
     pub unticked: Vec<CriterionKey>,
-    /// Criteria that are no longer there with this text.
+    /// Criteria that no longer exist with this text.
     pub removed: Vec<CriterionKey>,
     /// Criteria that were not there before.
     pub added: Vec<CriterionKey>,
@@ -212,7 +212,7 @@ impl TaskFileChange {
 pub enum History {
     /// Same branch; the checkpoint is an ancestor of HEAD or HEAD itself.
     Straight,
-    /// Same branch, but the checkpoint's commit is no longer in it.
+    /// Same branch, but it no longer contains the checkpoint's commit.
     Rewritten,
     /// HEAD is on another branch.
     OtherBranch(String),

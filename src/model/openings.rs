@@ -1,7 +1,7 @@
-//! What a task opens of the sandbox, as written in TASK.md or a configuration file.
+//! The openings of the sandbox for a task, as written in TASK.md or a configuration file.
 //!
-//! Invariant: a value that could not be used is never read. Whether a path exists is checked by
-//! the caller, who knows what it is relative to.
+//! Invariant: an unusable value is never read. The caller checks whether a path exists, because it
+//! knows the base folder.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use super::RulePlace;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
-    /// A loopback of their own, and the services that the task names.
+    /// A private loopback, and the services that the task names.
     #[default]
     Closed,
     /// The host's.
@@ -168,7 +168,7 @@ checked_path!(Device, "device", "the path of a device, such as `/dev/kvm`", |pat
     plain && path.strip_prefix("/dev").is_ok_and(|rest| rest != Path::new(""))
 });
 
-/// A path outside of the repository that commands may read.
+/// A path outside the repository that commands may read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct VisiblePath {

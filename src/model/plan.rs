@@ -20,7 +20,7 @@ pub struct TaskPlan {
 pub struct SubTask {
     /// Its name in the plan.
     pub id: String,
-    /// What is to be done.
+    /// The work to do.
     pub description: String,
     /// How much work it seems to be.
     #[serde(rename = "estimatedComplexity")]

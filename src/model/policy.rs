@@ -163,7 +163,7 @@ impl fmt::Display for RulePlace {
 }
 
 impl RulePlace {
-    /// The line with a mark under what is meant; `what` names the kind of error.
+    /// The line with a mark under the error; `what` names the kind of error.
     #[must_use]
     pub fn shown(&self, what: &str) -> String {
         let number = self.line.to_string();

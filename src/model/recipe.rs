@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Longest name that is not a path, in bytes.
 const LONGEST_NAME: usize = 128;
 
-/// Folders of a repository in which a runner looks for recipes by name. Their content is run as
-/// it is, so no agent may change it.
+/// Folders of a repository in which a runner looks for recipes by name. Their content is run
+/// without further checks, so no agent may change it.
 pub const RECIPE_FOLDERS: [&str; 3] =
     ["amplifier-bundle/recipes", "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
 

@@ -29,8 +29,7 @@ pub trait Record: Send + Sync {
     /// If the journal cannot be written; the caller must stop the run.
     fn record(&self, kind: EventKind) -> Result<(), RecordError>;
 
-    /// Writes an entry of the audit before it returns, where there is an audit: in a run
-    /// there always is one.
+    /// Writes an entry of the audit before it returns, if there is an audit. A run always has one.
     ///
     /// # Errors
     /// If the audit cannot be written; the caller must stop the run.

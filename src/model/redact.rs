@@ -1,10 +1,9 @@
 //! The texts in an event, and the redaction they pass before they leave the program.
 //!
-//! Invariant: [`EachText`] reaches every text of an event that an agent, a command, a file or
-//! a person wrote. A type lists all its fields, so a new field does not compile until it is
-//! listed. Object ids, the branch of a checkpoint and the run's own name stay as they are:
-//! git and the runner make them, and a run is resumed by them. The definition of a secret
-//! does not live here.
+//! Invariant: [`EachText`] reaches every text of an event that an agent, a command, a file, or a
+//! person wrote. A type lists all its fields, so a new field does not compile until it is listed.
+//! Object ids, the branch of a checkpoint, and the run's own name are not changed: git and the
+//! runner create them, and a run is resumed by them. Not in this file: the definition of a secret.
 //!
 //! Text is redacted once, where it leaves the program. These are all such places:
 //!
@@ -87,7 +86,7 @@ pub trait EditText {
 
 /// Hands every text in a value to an editor.
 pub trait EachText {
-    /// Hands every text to `edit`; `keep` applies to a text that has no rule of its own.
+    /// Passes every text to `edit`; `keep` applies to a text that has no rule of its own.
     fn each_text(&mut self, keep: Keep, edit: &mut dyn EditText);
 }
 
@@ -216,7 +215,7 @@ macro_rules! each_field {
     )*};
 }
 
-/// The end of what an agent said in a turn.
+/// The end of the agent's text in a turn.
 const SAID: Keep = Keep::End(4000);
 /// The end of a command's output, with the line that says how much is left out.
 const OUTPUT: Keep = Keep::End(11 << 10);

@@ -97,7 +97,7 @@ impl fmt::Display for Via {
     }
 }
 
-/// What the kernel enforces on the agent's commands.
+/// The kernel's limits on the agent's commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -149,7 +149,7 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// What users write, with the older name of `auto` last.
+    /// The values that users write, with the older name of `auto` last.
     pub const WORDS: [&'static str; 6] =
         ["auto", "full", "partial", "off", "required", "best-effort"];
 

@@ -14,7 +14,7 @@ pub struct TaskState {
     /// The commit before the task's first run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Oid>,
-    /// A tree with the harness that counts: the start's, and what humans changed since.
+    /// A tree with the harness that counts: the start's, and the humans' changes since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<Oid>,
     /// How commands ended when they ran for the first time, before any work on their criterion.
@@ -34,7 +34,7 @@ pub struct FirstSeen {
     pub command: String,
     /// How it ended.
     pub status: FirstStatus,
-    /// What its test runners counted.
+    /// The counts of its test runners.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestCount>,
 }

@@ -122,12 +122,12 @@ pub struct TaskSettings {
     pub network_for: Vec<String>,
     /// Secret-looking files that the agent may read.
     pub readable: Vec<ReadableFile>,
-    /// Paths outside of the repository that commands may read.
+    /// Paths outside the repository that commands may read.
     pub visible: Vec<VisiblePath>,
     /// Devices that commands may use.
     pub devices: Vec<Device>,
     /// Whether runs have a gateway for tool providers.
     pub gateway: Option<GatewayUse>,
-    /// Rules for tools, commands and paths, besides those of the configuration files.
+    /// Rules for tools, commands, and paths, in addition to those of the configuration files.
     pub policy: PolicyRules,
 }

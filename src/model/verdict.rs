@@ -41,14 +41,12 @@ pub enum VerdictResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Its own verify command was seen red before the work and is green now; there is a
-    /// commit besides.
+    /// Its own verify command was red before the work and is green now; there is also a commit.
     Check,
     /// The same, but its verify command was green in the working tree only, where the agent
     /// worked.
     Tree,
-    /// A commit only: it has no verify command of its own, or that was green already, or
-    /// there is no baseline.
+    /// A commit only: it has no verify command, or that was green already, or there is no baseline.
     Commit,
     /// A human accepted work that was held for review.
     Accepted,
@@ -112,9 +110,9 @@ pub enum FindingKind {
     TaskUnreadable,
     /// The human changed TASK.md meanwhile.
     TaskChangedByHuman,
-    /// TASK.md changed beyond the tick, and nobody can tell who did it: the change is taken back.
+    /// TASK.md changed beyond the tick, by an unknown author: the change is undone.
     TaskTakenBack,
-    /// There is no commit since the checkpoint.
+    /// The branch has no commit since the checkpoint.
     NoCommit,
     /// No commit changes anything outside the state files.
     EmptyCommit,
@@ -180,7 +178,7 @@ pub enum FindingKind {
 pub enum Repair {
     /// Put back everything in TASK.md but the tick of the focus.
     RestoreTask {
-        /// Whether the tick of the focus stays.
+        /// Is the tick of the focus kept?
         keep_tick: bool,
     },
     /// Save the attempt under its ref, then put branch and tree back to the checkpoint:

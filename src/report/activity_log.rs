@@ -96,8 +96,8 @@ impl ActivityLog {
         self.clock.local(time).to_rfc3339_opts(chrono::SecondsFormat::Millis, false)
     }
 
-    /// The first operation in this state that is the one that is meant: the same call, or,
-    /// since one of the two layers knows no call ids, the same arguments.
+    /// The first matching operation in this state: the same call, or, since one of the two layers
+    /// knows no call ids, the same arguments.
     fn find(&mut self, state: State, call: Option<&str>, args: &Value) -> Option<&mut Entry> {
         let open = |entry: &&mut Entry| entry.state == state;
         let by_call = |entry: &&mut Entry| call.is_some() && entry.call.as_deref() == call;

@@ -1,6 +1,6 @@
 //! The screen of a run: one live line for the current iteration, one line for each result.
 //!
-//! Invariant: printed lines stay; only the live line is drawn again. If standard output is not
+//! Invariant: printed lines are permanent; only the live line is redrawn. If standard output is not
 //! a terminal, there is no `Console`; `Plain` is used instead.
 
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Console {
         self.terminal.clone()
     }
 
-    /// Prints a text that stays, above the live line.
+    /// Prints a permanent text above the live line.
     fn print(&self, text: &str) -> Result<(), ReportError> {
         self.write(&format::wrapped(text, self.terminal.columns(), 2).join("\n"))
     }

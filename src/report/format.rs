@@ -354,8 +354,8 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// Breaks a text into lines of at most `width` columns, at spaces where there are any;
-/// lines after the first are indented.
+/// Breaks a text into lines of at most `width` columns, at spaces if possible; lines after the
+/// first are indented.
 pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;

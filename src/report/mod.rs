@@ -1,8 +1,8 @@
-//! Reporters: the only ones that speak, with `cli`.
+//! Reporters: the output of a run, for people and programs.
 //!
-//! Invariant: a reporter is fed by events alone and writes to what it was handed; it
-//! decides nothing, and its failure ends no run. Text of agents and files reaches a
-//! terminal or a log only through `words`, which takes control characters out of it.
+//! Invariant: a reporter gets only events and writes to its given target; it decides nothing, and
+//! its failure ends no run. Text of agents and files reaches a terminal or a log only through
+//! `format`, which removes control characters.
 
 mod activity_log;
 mod buffered_file;

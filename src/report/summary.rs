@@ -78,7 +78,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     text
 }
 
-/// The outcome, with a word on what only the working tree showed.
+/// The outcome, with a remark about passes that only the working tree showed.
 fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
     let in_tree = |criterion: &CriterionSummary| criterion.proof == Some(Proof::Tree);
     if *outcome == Outcome::Proven && summary.criteria.iter().any(in_tree) {

@@ -13,7 +13,7 @@ use super::crash;
 use super::error::SysError;
 use super::file_mode::FileMode;
 
-/// What a finished write survives.
+/// The failures that a finished write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// The death of this process at any instruction.

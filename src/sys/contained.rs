@@ -1,8 +1,8 @@
 //! Files below a folder, opened without following links.
 //!
 //! Invariant: a path is walked from the folder component by component, and a component that is a
-//! link is an error. So what is opened is what a caller judged by its path without links, even if
-//! somebody puts a link there between the two.
+//! link is an error. So the opened file is the one that a caller judged by its path without links,
+//! even if another process creates a link there in between.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::{Component, Path};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, mkdirat, open, openat};
 
-/// A folder that what is opened lies in.
+/// The folder of the opened file.
 #[derive(Debug)]
 pub struct Contained(OwnedFd);
 
@@ -25,7 +25,7 @@ pub struct FolderEntry {
     pub is_folder: bool,
 }
 
-/// What stands for a folder on the way.
+/// An entry in the place of a folder on the way.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -41,7 +41,7 @@ impl Contained {
     /// Opens a regular file for reading. Never waits, as for the writer of a pipe.
     ///
     /// # Errors
-    /// If it is no regular file, cannot be opened, or a link is on the way.
+    /// If it is not a regular file, cannot be opened, or a link is on the way.
     pub fn read(&self, path: &Path) -> io::Result<File> {
         let (folders, name) = split(path)?;
         let flags =
@@ -56,7 +56,7 @@ impl Contained {
     /// Creates a file for writing, and the folders on the way that are missing.
     ///
     /// # Errors
-    /// If it is there, cannot be created, or a link is on the way.
+    /// If it exists, cannot be created, or a link is on the way.
     pub fn create(&self, path: &Path) -> io::Result<File> {
         let (folders, name) = split(path)?;
         let mut at = self.0.try_clone()?;

@@ -53,7 +53,7 @@ impl Depth {
         self.0
     }
 
-    /// The variable's value for what is launched from here.
+    /// The variable's value for processes that are launched from here.
     pub fn next(self) -> String {
         (self.0 + 1).to_string()
     }

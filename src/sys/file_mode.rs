@@ -5,7 +5,7 @@
 pub enum FileMode {
     /// Owner only (0600), for everything in a run's folder.
     Owner,
-    /// What the umask leaves of 0666, for files that are committed.
+    /// The mode 0666 without the bits of the umask, for files that are committed.
     Umask,
 }
 

@@ -64,7 +64,7 @@ impl TreeLock {
         Ok(Self { _file: file })
     }
 
-    /// Who holds the lock now; `None` if nobody does.
+    /// The current holder of the lock; `None` if it is free.
     ///
     /// # Errors
     /// If the file is there and cannot be opened or asked. A lock whose holder has not

@@ -1,4 +1,4 @@
-//! Names and tokens that nobody can guess.
+//! Names and tokens that cannot be guessed.
 
 use std::io;
 

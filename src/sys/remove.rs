@@ -1,4 +1,4 @@
-//! Removal of folders in which somebody else's programs wrote.
+//! Removal of folders in which other programs wrote.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Links are not followed.
 ///
 /// # Errors
-/// If something in it belongs to somebody else.
+/// If an entry in it belongs to another user.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -20,12 +20,12 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the owner every right on a folder. Returns whether it is one: a link to one is none.
+/// Gives the owner every right on a folder. Returns whether it is a folder: a link to one is not.
 pub fn open_folder(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };
     let mode = meta.permissions().mode();
     if meta.is_dir() && mode & 0o700 != 0o700 {
-        // What cannot be changed is reported by what is done in it.
+        // A failed change is reported by the later step in the folder.
         drop(fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o700)));
     }
     meta.is_dir()

@@ -33,7 +33,7 @@ impl Shutdown {
         &self.token
     }
 
-    /// Listens for SIGINT, SIGTERM and SIGHUP. The first one requests the shutdown, each further
+    /// Listens for SIGINT, SIGTERM, and SIGHUP. The first one requests the shutdown, each further
     /// one calls `at_once`. A SIGHUP that was ignored when the program started, as with `nohup`,
     /// stays ignored: the run is meant to outlive its terminal.
     ///

@@ -213,7 +213,11 @@ fn a_test_that_holds_less_at_the_head_is_named() {
     repo.write("tests/run.sh", "exit 0\n");
     repo.commit("tidy");
     let ran = verify(&repo, &[]);
-    assert!(ran.stdout.contains("tests/run.sh has fewer tests or assertions at the head"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("tests/run.sh has fewer tests or assertions at the head"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What a connection and its sessions share: the way to the agent, and why a request failed.
+//! The shared part of a connection and its sessions: the way to the agent, and the reason for a
+//! failed request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::model::FaultClass;
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
 
-/// What every request needs: the peer, and the sources that explain a failure.
+/// The context of every request: the peer, and the sources that explain a failure.
 #[derive(Clone)]
 pub(super) struct AgentChannel {
     pub(super) peer: ConnectionTo<AgentRole>,

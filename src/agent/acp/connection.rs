@@ -110,7 +110,7 @@ impl Connection {
         self.takes_servers.load(Ordering::Relaxed)
     }
 
-    /// The tools that a session is told of.
+    /// The tools that are announced to a session.
     fn tools(&self) -> Result<Option<SessionTools>, AgentError> {
         let told = self.takes_servers() && self.setup.of_process.is_none();
         self.setup.tools.as_ref().filter(|_| told).map(SessionTools::open).transpose()
@@ -131,7 +131,7 @@ impl Connection {
         Ok(self.opened(id, Usage::default(), tools))
     }
 
-    /// Opens a session of an earlier process. Its history comes as updates, and is no work of
+    /// Opens a session of an earlier process. Its history arrives as updates, and is not work of
     /// this one.
     pub(super) async fn resume(&self, id: &SessionId) -> Result<AcpSession, AgentError> {
         if let Some(plugin) = &self.setup.plugin {
@@ -232,7 +232,7 @@ impl Connection {
     }
 }
 
-/// The servers that a session is told of.
+/// The servers that are announced to a session.
 fn servers(tools: Option<&SessionTools>) -> Vec<McpServer> {
     let server = |tools: &SessionTools| {
         let authorization = HttpHeader::new("Authorization", tools.authorization());

@@ -62,7 +62,7 @@ impl AcpSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
-        // An agent that did not report its usage has spent tokens all the same.
+        // An agent that did not report its usage has still spent tokens.
         let usage = match (usage, &mut self.records) {
             (None, Some(records)) => Some(records.tokens().await).filter(|now| now.total > 0),
             (usage, _) => usage,

@@ -283,7 +283,7 @@ impl AcpSession {
         });
     }
 
-    /// A reason to stop the turn besides an undecided call.
+    /// A reason to stop the turn, other than an undecided call.
     fn alarm(&self) -> Option<String> {
         if let Some(alarm) = self.channel.updates.stray().or_else(|| self.channel.gate.alarm()) {
             return Some(alarm);

@@ -394,7 +394,7 @@ mod tests {
                 "{text}"
             );
         }
-        // The model's own last line is none, the CLI's own is one.
+        // The model's own last line does not count, the CLI's own does.
         let narrated = words(&["It does not start.\nError: connect ECONNREFUSED 127.0.0.1:80"]);
         assert_eq!(class(&narrated, true), None);
         let own = words(&["It does not", "Error: connect ECONNREFUSED 127.0.0.1:80"]);

@@ -65,7 +65,7 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
     }
 }
 
-/// What the user can do about a failure of this class.
+/// The hint for a failure of this class.
 pub fn hint(class: FaultClass) -> &'static str {
     match class {
         FaultClass::NotFound => {

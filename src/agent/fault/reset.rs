@@ -125,7 +125,7 @@ fn time_of(field: &Value) -> Option<Reset> {
                 DateTime::from_timestamp(seconds, 0).map(Reset::At)
             })
         }
-        // Small numbers would be spans, which none of these fields holds.
+        // Small numbers would be durations, which these fields never contain.
         Value::Number(number) => match number.as_i64()? {
             seconds @ 1_000_000_000..=9_999_999_999 => {
                 DateTime::from_timestamp(seconds, 0).map(Reset::At)

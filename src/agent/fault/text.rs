@@ -308,7 +308,7 @@ mod tests {
             &OS_ERROR,
         ];
         for pattern in statements {
-            // Edges cannot be generated, and nothing but ASCII is meant.
+            // Edges cannot be generated, and only ASCII is needed.
             let text = pattern.text().replace(r"\d", "[0-9]").replace(r"\s", " ");
             let text = ["^", "$", r"\b"].iter().fold(text, |text, edge| text.replace(edge, ""));
             let any = string_regex(&text).expect("a strategy");

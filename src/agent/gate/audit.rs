@@ -1,4 +1,4 @@
-//! Audit entries besides decisions: sessions, prompts, results and errors.
+//! Audit entries other than decisions: sessions, prompts, results, and errors.
 
 use serde_json::json;
 use tokio::time::Instant;

@@ -1,8 +1,8 @@
 //! Calls of the tools that the run's own MCP server offers.
 //!
-//! Invariant: such a call is decided once, by the layer that sees it first. The server runs it
-//! with that decision, or decides where no layer before it did; with an agent whose hook sees
-//! every call, what the hook did not decide never runs.
+//! Invariant: such a call is decided once, by the layer that sees it first. The server runs it with
+//! that decision, or decides if no layer before it did. With an agent whose hook sees every call, a
+//! call that the hook did not decide never runs.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::model::{Asked, AuditEntry, Decision, HookType, SessionId, ToolRequest
 /// Longest name of a tool in the journal, the audit, and answers. Models take 64 characters.
 const LONGEST_NAME: usize = 200;
 
-/// ACP's kind of a tool that is none of its others.
+/// ACP's kind for all other tools.
 const OTHER: &str = "other";
 
 impl Gate {
@@ -140,7 +140,7 @@ impl Gate {
     }
 
     /// The denial of arguments that hold a value from a file with secrets or from the environment:
-    /// a provider's program is outside of every wall.
+    /// a provider's program is outside every sandbox.
     pub(super) fn known_secret(&self, tool: &OfferedTool, input: &Value) -> Option<Decision> {
         let text = input.to_string();
         let holds = tool.kind == OfferedKind::Provider

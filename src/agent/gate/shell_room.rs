@@ -15,7 +15,7 @@ const COMMANDS: &str = "commands";
 /// Shell calls, as hooks and permission requests name them.
 const SHELLS: [&str; 2] = ["bash", "execute"];
 
-/// Starts the sandboxes for what a policy allows.
+/// Starts the sandboxes that a policy allows.
 pub type StartRoom = Box<dyn Fn(&Policy) -> Result<Rooms, SandboxError> + Send + Sync>;
 
 /// Where shell calls run.
@@ -24,7 +24,7 @@ pub struct Shells {
     pub calls: Calls,
     /// Starts the sandboxes of a session.
     pub start: StartRoom,
-    /// What walls them in.
+    /// The sandboxes of its commands.
     pub tier: Tier,
 }
 

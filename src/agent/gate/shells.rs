@@ -1,7 +1,7 @@
 //! Shell calls that run in the session's sandbox instead of the agent's own process.
 //!
-//! Invariant: once a gate has shells, a shell command that is not one of theirs never runs with
-//! its permission, and one that ran all the same ends the run.
+//! Invariant: once a gate has shells, a shell command that is not one of theirs never runs with its
+//! permission; if one runs anyway, the run ends.
 
 use std::borrow::Cow;
 
@@ -50,8 +50,8 @@ impl Gate {
         Some(input)
     }
 
-    /// A request with the command that was decided in the place of ours, or the denial of a shell
-    /// command that somebody put in its place. A hook may be asked before anything is replaced.
+    /// A request with the decided command in the place of ours, or the denial of a shell command
+    /// that another program put in its place. A hook may be asked before anything is replaced.
     pub(super) fn as_decided<'r>(
         &self,
         request: &'r ToolRequest,
@@ -88,7 +88,7 @@ impl Gate {
         explain(result, shells.tier)
     }
 
-    /// Whatever makes going on unsafe.
+    /// A problem that makes it unsafe to continue.
     pub fn alarm(&self) -> Option<String> {
         self.state().foreign.clone()
     }

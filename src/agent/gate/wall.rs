@@ -1,4 +1,5 @@
-//! Which wall of the sandbox a failed command met, from what it printed, and what to do instead.
+//! The restriction of the sandbox that a failed command met, from its output, and what to do
+//! instead.
 //!
 //! Invariant: pure. A line is added to a failed command's result only, and never replaces
 //! anything of it.
@@ -8,7 +9,7 @@ use crate::model::Tier;
 /// How the CLI ends the result of a command that succeeded.
 const SUCCEEDED: &str = "exit code 0>";
 
-/// What programs say when they cannot reach the network.
+/// Messages of programs that cannot reach the network.
 const NO_NETWORK: [&str; 8] = [
     "could not resolve host",
     "name resolution",
@@ -19,13 +20,13 @@ const NO_NETWORK: [&str; 8] = [
     "failed to lookup address",
     "no address associated with hostname",
 ];
-/// What they say of a port on which nobody listens.
+/// Messages about a port without a listener.
 const REFUSED: [&str; 2] = ["connection refused", "econnrefused"];
-/// What they say of a path that is not theirs to write.
+/// Messages about a path that cannot be written.
 const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
-/// What Landlock makes them say.
+/// Messages caused by Landlock.
 const DENIED: [&str; 2] = ["permission denied", "eacces"];
-/// What git says of its settings.
+/// git's messages about its settings.
 const SETTINGS: [&str; 2] = ["could not lock config file", ".git/config"];
 
 /// The line that explains why a command failed, if a wall of the sandbox did it.

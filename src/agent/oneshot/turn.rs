@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// the pipe open for ever.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// A session that takes its prompt in a process of its own.
+/// A session that runs each prompt in a separate process.
 pub(super) struct OneShotSession {
     id: SessionId,
     launch: Arc<OneShotLaunch>,

@@ -108,7 +108,7 @@ impl PromptContext {
         self.fill_with(text, str::to_owned)
     }
 
-    /// The same for a shell command: what is filled in is quoted, for a criterion's text is
+    /// The same for a shell command: inserted values are quoted, because a criterion's text is
     /// never shell code.
     pub(super) fn fill_command(&self, text: &str) -> String {
         self.fill_with(text, quote)

@@ -26,9 +26,9 @@ pub struct AgentScript {
     pub banner: Option<String>,
     /// Answer `session/new` with this error.
     pub session_error: Option<ErrorReply>,
-    /// Die outside of a turn.
+    /// Die outside a turn.
     pub die: Option<Death>,
-    /// What the agent ignores.
+    /// The signals that the agent ignores.
     pub ignore: Vec<Deaf>,
     /// A file that keeps the counts of `times` across processes, relative to the script.
     pub memory: Option<PathBuf>,
@@ -119,7 +119,7 @@ pub struct ErrorReply {
     pub data: Value,
 }
 
-/// A death outside of a turn.
+/// A death outside a turn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Death {

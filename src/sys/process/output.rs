@@ -30,7 +30,7 @@ pub(super) fn until_the_end(
                 }
             }
             () = ended(pid) => {
-                // The pipe still holds what it wrote last.
+                // The pipe still holds its last output.
                 let rest = tokio::io::copy(&mut stdout, &mut inner);
                 let _late = tokio::time::timeout(drain, rest).await;
             }

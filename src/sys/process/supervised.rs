@@ -23,7 +23,7 @@ pub struct Ladder {
     pub close: Duration,
     /// After SIGTERM to the child and its descendants.
     pub term: Duration,
-    /// After SIGKILL to what is left.
+    /// After SIGKILL to the remaining processes.
     pub kill: Duration,
 }
 
