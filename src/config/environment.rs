@@ -19,7 +19,7 @@ const NOT_FROM_ONE: &str = "not a whole number of at least 1";
 /// Reads a number that must be at least 1, from a flag or a variable.
 ///
 /// # Errors
-/// What was expected.
+/// The expected form.
 pub fn from_one(text: &str) -> Result<NonZeroU32, &'static str> {
     text.trim().parse().map_err(|_| NOT_FROM_ONE)
 }
@@ -116,7 +116,7 @@ impl Variables<'_> {
         self.named(format!("{PREFIX}{setting}"))
     }
 
-    /// A value of a type whose errors say what was expected.
+    /// A value of a type whose errors name the expected form.
     fn typed<T: FromStr>(&self, setting: &str) -> Result<Option<T>, ConfigError>
     where
         T::Err: Display,

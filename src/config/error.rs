@@ -28,7 +28,7 @@ pub enum ConfigError {
         name: String,
         /// Its value.
         value: String,
-        /// What was expected.
+        /// The expected form.
         why: String,
     },
     /// A variable that is probably a misspelled setting.
@@ -42,7 +42,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// What the user can do, if there is something to say.
+    /// The hint for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { nearest, .. } => {

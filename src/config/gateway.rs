@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::policy::place_of;
 use crate::model::{GatewayUse, RulePlace};
 
-/// What one layer says about the gateway of runs.
+/// One layer's settings for the gateway of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenGateway")]
 pub struct GatewayLayer {

@@ -46,13 +46,13 @@ impl fmt::Display for Source {
 pub struct Layer {
     /// The place.
     pub source: Source,
-    /// What stands there.
+    /// The value as written.
     pub values: LayerSettings,
 }
 
-/// What one layer says; `None` is "nothing". The names are those of the keys in
-/// `.ralph/config.toml`, of the flags (with `-`), and of the variables
-/// (`RALPH_COPILOT_…` in capitals).
+/// The settings of one layer; `None` is "not set". The names are those of the keys in
+/// `.ralph/config.toml`, of the flags (with `-`), and of the variables (`RALPH_COPILOT_…` in
+/// capitals).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LayerSettings {
@@ -70,7 +70,7 @@ pub struct LayerSettings {
     pub max_retries: Option<NonZeroU32>,
     /// Attempts on a criterion before it counts as stuck.
     pub stuck_threshold: Option<NonZeroU32>,
-    /// What to do with a stuck criterion.
+    /// The action for a stuck criterion.
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,
@@ -86,21 +86,21 @@ pub struct LayerSettings {
     pub require_checks: Option<bool>,
     /// Run the verify commands once before the work.
     pub baseline: Option<bool>,
-    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    /// Check the work when the agent wants to end its turn, and send back the problems.
     pub stop_check: Option<bool>,
     /// Keep lessons, and put them into prompts.
     pub lessons: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
-    /// Let the operating system confine what the agent writes.
+    /// Let the operating system confine the agent's writes.
     pub sandbox: Option<Sandbox>,
-    /// Approve what the guard finds safe without asking.
+    /// Approve safe calls without asking.
     pub auto_approve: Option<bool>,
     /// Use the next model of the list when one is not available.
     pub fallback: Option<bool>,
     /// Limit of one verify command.
     pub verify_timeout: Option<Span>,
-    /// What re-running other criteria's commands may cost per iteration.
+    /// The time limit for re-running other criteria's commands, per iteration.
     pub regression_budget: Option<Span>,
     /// A turn without any update for this long is stuck.
     pub idle_timeout: Option<Span>,
@@ -122,7 +122,7 @@ pub struct LayerSettings {
     pub network_for: Vec<String>,
     /// Secret-looking files that the agent may read, added up over all layers.
     pub readable: Vec<ReadableFile>,
-    /// Paths outside of the repository that commands may read, added up over all layers.
+    /// Paths outside the repository that commands may read, added up over all layers.
     pub visible: Vec<VisiblePath>,
     /// Devices that commands may use, added up over all layers.
     pub devices: Vec<Device>,
@@ -136,7 +136,7 @@ pub struct LayerSettings {
     pub gateway: GatewayLayer,
 }
 
-/// What one layer says about memory; `None` is "nothing".
+/// One layer's settings for memory; `None` is "not set".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryLayer {

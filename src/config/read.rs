@@ -24,7 +24,7 @@ pub fn from_file(path: &Path) -> Result<LayerSettings, ConfigError> {
     from_text(&text, path)
 }
 
-/// Reads the text of such a file; `path` is what errors name.
+/// Parses the text of such a file; `path` is the name in errors.
 ///
 /// # Errors
 /// If it cannot be parsed.

@@ -10,7 +10,7 @@ use crate::model::{
     Service, Via, VisiblePath, WriteScope,
 };
 
-/// What won, for `doctor`.
+/// The winning value, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingOrigin {
     /// The setting's name.
@@ -80,7 +80,7 @@ macro_rules! settings {
             pub network_for: Vec<String>,
             /// Secret-looking files that the agent may read.
             pub readable: Vec<ReadableFile>,
-            /// Paths outside of the repository that commands may read.
+            /// Paths outside the repository that commands may read.
             pub visible: Vec<VisiblePath>,
             /// Devices that commands may use.
             pub devices: Vec<Device>,
@@ -170,7 +170,7 @@ settings! {
     max_wait: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
     /// Attempts on a criterion before it counts as stuck.
     stuck_threshold: NonZeroU32 = from_one(3), NonZeroU32::to_string;
-    /// What to do with a stuck criterion.
+    /// The action for a stuck criterion.
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
     /// Where checks prove something.
     proof: ProofMode = ProofMode::Room, ProofMode::to_string;
@@ -182,23 +182,23 @@ settings! {
     require_checks: bool = false, bool::to_string;
     /// Run the verify commands once before the work.
     baseline: bool = true, bool::to_string;
-    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    /// Check the work when the agent wants to end its turn, and send back the problems.
     stop_check: bool = true, bool::to_string;
     /// Keep lessons, and put them into prompts.
     lessons: bool = true, bool::to_string;
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
-    /// Let the operating system confine what the agent writes.
+    /// Let the operating system confine the agent's writes.
     sandbox: Sandbox = Sandbox::Auto, Sandbox::to_string;
     /// The network that commands in the sandbox reach.
     network: NetworkAccess = NetworkAccess::Closed, NetworkAccess::to_string;
-    /// Approve what the guard finds safe without asking.
+    /// Approve safe calls without asking.
     auto_approve: bool = true, bool::to_string;
     /// Use the next model of the list when one is not available.
     fallback: bool = false, bool::to_string;
     /// Limit of one verify command.
     verify_timeout: Span = Span(Duration::from_secs(600)), Span::to_string;
-    /// What re-running other criteria's commands may cost per iteration.
+    /// The time limit for re-running other criteria's commands, per iteration.
     regression_budget: Span = Span(Duration::from_secs(30)), Span::to_string;
     /// A turn without any update for this long is stuck. Copilot itself is silent
     /// for up to ten minutes while it retries, so the default is above that.

@@ -1,5 +1,5 @@
-//! One call under judgement: what was asked of the files so far, what it would
-//! write, and the checks of single paths that every other part ends in.
+//! The state of one judged call: the files that it asked about, its writes, and the checks of
+//! single paths that every other part uses.
 //!
 //! Paths are compared by components, after every link was followed; a path that
 //! cannot be resolved is refused. Protected names are compared without regard

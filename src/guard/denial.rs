@@ -1,4 +1,4 @@
-//! Why a part of a call is denied, and what passes instead.
+//! The reason why a part of a call is denied, and a permitted alternative.
 
 use std::borrow::Cow;
 

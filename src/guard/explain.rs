@@ -1,6 +1,6 @@
 //! Which parts of a call the guard looked at, for people who test their policy.
 //!
-//! Nothing is decided here, and a call that nobody wants explained costs nothing.
+//! Nothing is decided here, and a call without a listener costs nothing.
 
 use crate::model::Decision;
 

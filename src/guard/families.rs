@@ -1,4 +1,4 @@
-//! What a tool is for, by its name alone.
+//! The purpose of a tool, by its name alone.
 
 /// What a tool is for, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the guard may ask of the file system: three questions, no change.
+//! The guard's questions to the file system: three questions, no change.
 //!
 //! `decide` stays a pure function over this trait. [`OsFiles`] is the one real
 //! implementation and the only place of the room that touches the disk; it

@@ -1,12 +1,12 @@
 //! Whether a tool call may run, and which secrets a text must not show.
 //!
-//! [`decide`] is a pure function of the call, a [`Policy`] and the files it is
-//! shown through [`Files`]; it changes nothing, waits for nobody and has no
-//! memory. Invariant: whatever is not understood is denied, with a rule and a
-//! reason. [`Redactor`] takes secrets out of everything written, shown or sent.
+//! [`decide`] is a pure function of the call, a [`Policy`], and the files that [`Files`] shows; it
+//! changes nothing, never waits, and has no memory. Invariant: a call that is not understood is
+//! denied, with a rule and a reason. [`Redactor`] removes secrets from all text that is written,
+//! shown, or sent.
 //!
-//! What does not live here: who asks (the hook and the permission handler), the
-//! audit of what was decided, and configuration files.
+//! Not in this room: the callers (the hook and the permission handler), the audit of decisions, and
+//! configuration files.
 //!
 //! Order: the input's shape (`tools`), then for a command line its syntax (`line`), its programs
 //! (`commands`), and in the end paths (`call_context`); the first denial wins, so the strictest

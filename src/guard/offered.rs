@@ -1,7 +1,7 @@
 //! A call of a tool that the run's own MCP server offers → the decision.
 //!
-//! Memory only reads, and keeps to its folders by itself. A provider's tool is a program of the
-//! human's: the guard cannot know what it does, and allows it unless the human's rules say
+//! Memory is only read, and stays inside its folders by itself. A provider's tool is the human's
+//! own program: the guard cannot know its effect, and allows it unless the human's rules say
 //! otherwise or the arguments are aimed at a secret.
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,8 @@
-//! The patches of `apply_patch`, which is offered to some models in the place of `edit` and
-//! `create`: which files one adds, changes, moves and deletes, and what it leaves of a file.
+//! The patches of `apply_patch`, which some models get instead of `edit` and `create`: the files
+//! that one adds, changes, moves, and deletes, and the remaining text of a file.
 //!
-//! Invariant: such a patch is understood as a whole or not at all; of one in any other form
-//! no more is told than every file it names. Whether a file may be changed
-//! is decided elsewhere.
+//! Invariant: such a patch is understood as a whole or not at all; for one in any other form, only
+//! the names of its files are reported. Whether a file may be changed is decided elsewhere.
 
 /// How a patch begins, and how it ends.
 pub(super) const BEGIN: &str = "*** Begin Patch";

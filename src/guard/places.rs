@@ -1,5 +1,5 @@
-//! Places that mean something by their names alone: where agents keep their settings,
-//! what belongs to a task, what of the machine may be looked at.
+//! Places whose names alone have a meaning: agents' settings, files of a task, and readable files
+//! of the machine.
 
 use std::path::Path;
 

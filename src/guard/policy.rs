@@ -1,4 +1,4 @@
-//! What the guard is told before it decides: plain data, built by the caller.
+//! The guard's input for a decision: plain data, built by the caller.
 //!
 //! Invariant: a policy never changes while a run lasts, and everything in it is
 //! already resolved (canonical paths, compiled globs). Reading configuration and

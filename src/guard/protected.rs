@@ -1,5 +1,5 @@
-//! What the agent must not change inside the workspace: git's data, agent settings, the
-//! runner's files, secrets, the human's unfinished work, and what the task protects.
+//! Files inside the workspace that the agent must not change: git's data, agent settings, the
+//! runner's files, secrets, the human's unfinished work, and the task's protected files.
 
 use std::path::{Component, Path};
 

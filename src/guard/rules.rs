@@ -1,7 +1,7 @@
 //! The user's own rules, compiled: which tools, commands and paths they are about.
 //!
-//! Invariant: a rule whose examples it does not fit is never loaded. The strictest of the
-//! rules that fit wins. They narrow everything; what they cannot widen is the [`FLOOR`].
+//! Invariant: a rule that does not fit its examples is never loaded. The strictest of the matching
+//! rules wins. Rules can narrow everything; they cannot widen the [`FLOOR`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Which names hold secrets: files, folders and variables. Names only; what
-//! a secret looks like inside a text is the business of `redact`.
+//! The names that hold secrets: of files, folders, and variables. Names only; `redact` knows the
+//! form of a secret inside a text.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Everything in the arguments of a tool that can do something: commands, paths and
-//! addresses, wherever they stand. What is done about them is decided in `tools`.
+//! All effective parts of a tool's arguments: commands, paths, and addresses, wherever they are.
+//! `tools` decides about them.
 
 use serde_json::Value;
 

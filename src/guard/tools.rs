@@ -1,8 +1,8 @@
-//! A tool's name and raw arguments → what it would do → the decision.
+//! A tool's name and raw arguments → its effect → the decision.
 //!
-//! The arguments decide: every command, path and address anywhere in them is
-//! judged, whatever the tool calls itself. The same call comes in other shapes
-//! from a hook and from ACP; both end in the same checks.
+//! The arguments decide: every command, path, and address anywhere in them is judged, whatever the
+//! tool calls itself. The same call arrives in different shapes from a hook and from ACP; both end
+//! in the same checks.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use super::tool_input::ToolInput;
 
 /// Decides a call. Pure: it depends on its arguments alone and changes nothing.
 ///
-/// Every denial names its rule and, where there is one, a way that passes.
+/// Every denial names its rule and, if there is one, a permitted alternative.
 pub fn decide(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Decision {
     decided(request, policy, files, &mut ExplainedParts::default())
 }

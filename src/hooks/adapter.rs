@@ -1,8 +1,8 @@
 //! The input and output of the CLI's hooks outside a run.
 //!
-//! Invariant: a denial has its reason in every key that any reader uses, and the reason begins
-//! with `BLOCKED: `. What does NOT live here: the decision (by the project's own hooks or the
-//! guard) and the hook of a run, which asks the runner.
+//! Invariant: a denial has its reason in every key that any reader uses, and the reason begins with
+//! `BLOCKED: `. Not in this file: the decision (by the project's own hooks or the guard), and the
+//! hook of a run, which asks the runner.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;

@@ -58,7 +58,7 @@ pub struct AskError {
 /// Sends a hook's name and input and returns the runner's answer.
 ///
 /// # Errors
-/// If there is no runner, or it does not answer within [`ask_limit`].
+/// If the runner is gone, or does not answer within [`ask_limit`].
 pub fn ask(socket: &Path, event: &str, input: &[u8]) -> Result<String, AskError> {
     let failed = |source| AskError { socket: socket.to_owned(), source };
     exchange(socket, event, input).map_err(failed)

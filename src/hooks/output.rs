@@ -1,8 +1,8 @@
 //! The JSON objects in a hook's output.
 //!
 //! Invariant: finds an object on one line or several, among other text, and after a byte order
-//! mark; output with a broken object is told apart from output without one. The meaning of an
-//! object does NOT live here.
+//! mark; output with a broken object is distinguished from output without one. Not in this file:
+//! the meaning of an object.
 
 use serde_json::{Map, Value};
 

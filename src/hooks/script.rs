@@ -132,7 +132,7 @@ fn meaning(status: ExitStatus) -> ScriptEnd {
     }
 }
 
-/// A stream and what of it is kept.
+/// A stream and its kept part.
 struct Kept<S> {
     stream: Option<S>,
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
 //! The files that mount the hooks in a repository.
 //!
-//! Invariant: files that we did not write, or that were edited since, stay as they are. Our
-//! files carry a checksum of their text; `hooks.json`, which cannot contain a comment, is ours
-//! only if it is unchanged. What does NOT live here: the decisions of the hooks.
+//! Invariant: files that we did not write, or that were edited since, are left alone. Our files
+//! carry a checksum of their text; `hooks.json`, which cannot contain a comment, is ours only if it
+//! is unchanged. Not in this file: the decisions of the hooks.
 
 use std::fs;
 use std::io::ErrorKind;

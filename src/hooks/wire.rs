@@ -29,7 +29,7 @@ pub struct HookResult {
     pub call: HookCall,
     /// The result that the model gets.
     pub output: Value,
-    /// What the CLI calls this kind of result, such as `success`.
+    /// The CLI's name for this kind of result, such as `success`.
     pub kind: Option<String>,
 }
 
@@ -232,7 +232,7 @@ pub fn replace(arguments: &Value) -> String {
     json!({ "modifiedArgs": arguments }).to_string()
 }
 
-/// The output of `postToolUse` that replaces what the model gets.
+/// The output of `postToolUse`, which replaces the model's result.
 pub fn replace_result(kind: &str, text: &str) -> String {
     json!({ "modifiedResult": { "resultType": kind, "textResultForLlm": text } }).to_string()
 }

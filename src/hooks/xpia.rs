@@ -1,7 +1,7 @@
 //! The XPIA contract: the hook's input, the defender's verdict, and the audit.
 //!
-//! Invariant: only a verdict of "valid" with at most medium risk allows a command; everything
-//! else denies. What does NOT live here: running `xpia-defend` and writing the audit.
+//! Invariant: only a verdict of "valid" with at most medium risk allows a command; everything else
+//! denies. Not in this file: running `xpia-defend` and writing the audit.
 
 use chrono::{DateTime, FixedOffset, SecondsFormat};
 use serde::Serialize;

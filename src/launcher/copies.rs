@@ -1,8 +1,8 @@
-//! Brings what a project has for Claude where the Copilot CLI looks for it.
+//! Copies a project's Claude files to the folders of the Copilot CLI.
 //!
-//! Invariant: no file is overwritten but a copy of ours that nobody has touched since, as a
-//! note of its content tells, and none is there in part; a link in the folders is neither
-//! followed nor copied. Hooks have a form of their own and are staged by `hooks`.
+//! Invariant: no file is overwritten except for our own unchanged copies, as a record of their
+//! content shows, and no copy is left half-written; a link in the folders is neither followed nor
+//! copied. Hooks have their own format and are staged by `hooks`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// What is copied: the folder below `.claude/` and below `.github/`, and whether the CLI
-/// looks for its files in one folder alone.
+/// The copied files: the folder below `.claude/` and below `.github/`, and whether the CLI looks
+/// for them in one folder only.
 const FOLDERS: [(&str, Tree); 3] =
     [("agents", Tree::Flat), ("commands", Tree::Kept), ("recipes", Tree::Kept)];
 
-/// Endings of what is an agent, a command or a recipe.
+/// File name endings of agents, commands, and recipes.
 const ENDINGS: [&str; 4] = ["md", "yaml", "yml", "json"];
-/// Where it is noted what the copies were, each as the digest of its content, by its path.
+/// The record of the copies: the digest of each content, by its path.
 pub const COPIES_FILE: &str = ".ralph/staged.json";
 /// Deeper folders are left out.
 const DEEPEST: usize = 8;
@@ -31,14 +31,14 @@ enum Tree {
     Kept,
 }
 
-/// What staging did; paths are relative to the project.
+/// The results of staging; paths are relative to the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyReport {
     /// Files that were written.
     pub created: Vec<PathBuf>,
     /// Copies of an earlier launch that were renewed.
     pub updated: Vec<PathBuf>,
-    /// Files that were there with other content: somebody's own.
+    /// Existing files with other content, which are not ours.
     pub kept: Vec<PathBuf>,
     /// Files of `.claude/` that were left out: another one has the same name.
     pub left_out: Vec<PathBuf>,
@@ -94,7 +94,7 @@ pub fn copy_project_files(project: &Path) -> Result<CopyReport, CopyError> {
 
 type Notes = BTreeMap<String, String>;
 
-/// What was noted. Where that cannot be read, no copy is known to be ours.
+/// The recorded copies. If the record cannot be read, no copy is known to be ours.
 fn read_notes(project: &Path) -> Notes {
     let text = fs::read(project.join(COPIES_FILE)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
@@ -165,7 +165,7 @@ fn is_inside(project: &Path, folder: &Path) -> Result<(), CopyError> {
 
 /// A file without a name yet, whole.
 fn new_file(folder: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
-    // As any new file's, less what the umask takes away.
+    // As for any new file, minus the bits of the umask.
     let permissions = Permissions::from_mode(0o666);
     let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
     file.write_all(content)?;

@@ -1,8 +1,8 @@
-//! Launches of the Copilot CLI from within other tools: what `AMPLIHACK_LAUNCHER_BINARY`
-//! points to.
+//! Launches of the Copilot CLI from within other tools: the program for
+//! `AMPLIHACK_LAUNCHER_BINARY`.
 //!
-//! Invariant: a launch never gets more permissions than its caller asked for, and staging
-//! never overwrites a file of somebody else's. Starting the CLI and serving the guard are the command's work.
+//! Invariant: a launch never gets more permissions than its caller asked for, and staging never
+//! overwrites another's file. The command starts the CLI and serves the guard.
 
 mod copies;
 mod normalize;

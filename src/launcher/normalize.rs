@@ -31,7 +31,7 @@ const SHORT_PROMPT_FLAG: &str = "-p";
 const GRANTING_FLAGS: [&str; 6] =
     [ALL_TOOLS, ALL_PATHS, "--allow-all", "--yolo", "--allow-all-urls", "--assisted-approval"];
 
-/// Decides what a nested launch may do.
+/// Decides the permissions of a nested launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
     /// The flags as written; without any, everything is permitted.
@@ -56,7 +56,7 @@ pub struct Normalized {
 pub fn normalize(arguments: &[OsString], approver: Approver) -> Normalized {
     let mut sorted = SortedArguments::default();
     let mut rest = arguments.iter();
-    // After `--` there are no flags, and nothing may be appended.
+    // After `--`, there are no flags, and nothing may be appended.
     let mut operands: &[OsString] = &[];
     while let Some(argument) = rest.next() {
         if argument == "--" {
@@ -244,7 +244,7 @@ mod tests {
             (&["--disallowed-tools", "Bash"], &[PATHS, "-p", NO_BASH]),
             (&["-p", "hi", "--disallowed-tools=Bash"], &[PATHS, "-p", &two]),
             (&["--dangerously-skip-permissions=true", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
-            // The flag takes no value, so the next word is an argument of its own.
+            // The flag takes no value, so the next word is a separate argument.
             (&["--dangerously-skip-permissions", "true"], &[TOOLS, PATHS, "true"]),
             (
                 &["--dangerously-skip-permissions=false", "--allow-tool=a"],
@@ -259,7 +259,7 @@ mod tests {
             (&["--disallowed-tools", " , ,"], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools"], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools", "Bash", TOOLS], &[PATHS, TOOLS, "-p", NO_BASH]),
-            // After `--` there are no flags, and nothing is appended.
+            // After `--`, there are no flags, and nothing is appended.
             (&["-p", "hi", "--", "-p", "x"], &[TOOLS, PATHS, "-p", "hi", "--", "-p", "x"]),
             (&["--", "--allow-tool", "x"], &[TOOLS, PATHS, "--", "--allow-tool", "x"]),
             (&["-p", "--", "--model", "m"], &[TOOLS, PATHS, "--model", "m", "-p", "--"]),

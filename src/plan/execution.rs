@@ -3,7 +3,7 @@
 use super::order::predecessors;
 use crate::model::{SubTask, TaskPlan};
 
-/// What has become of a sub-task.
+/// The state of a sub-task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubTaskState {
     /// It has not started.
@@ -42,8 +42,8 @@ impl<'p> PlanExecution<'p> {
         Self { plan, predecessors: predecessors(plan), states }
     }
 
-    /// Starts the first sub-task in the plan's order whose predecessors have all succeeded. None
-    /// if there is none: then the plan is complete, or one that runs must end first.
+    /// Starts the first sub-task in the plan's order whose predecessors have all succeeded. `None`
+    /// if no sub-task can start: the plan is complete, or a running one must end first.
     pub fn start_next(&mut self) -> Option<&'p SubTask> {
         let succeeded = |at: &usize| self.states[*at] == SubTaskState::Succeeded;
         let ready = |at: &usize| {
@@ -82,7 +82,7 @@ impl<'p> PlanExecution<'p> {
         skipped.into_iter().map(|at| SkippedTask { task: &self.plan.tasks[at], because }).collect()
     }
 
-    /// Each sub-task with what has become of it, in the plan's order.
+    /// Each sub-task with its state, in the plan's order.
     pub fn states(&self) -> impl Iterator<Item = (&'p SubTask, &SubTaskState)> {
         self.plan.tasks.iter().zip(&self.states)
     }
@@ -157,7 +157,7 @@ mod tests {
         assert!(execution.all_succeeded());
     }
 
-    /// A plan whose dependencies lead to earlier tasks.
+    /// A plan whose dependencies name earlier tasks.
     fn any_plan() -> impl Strategy<Value = TaskPlan> {
         prop::collection::vec(prop::collection::vec(any::<Index>(), 0..4), 0..12).prop_map(|all| {
             let id = |at: usize| format!("t{at}");
@@ -207,7 +207,7 @@ mod tests {
                 prop_assert!(ended.insert(id, how).is_none());
             }
             prop_assert_eq!(ended.len(), plan.tasks.len());
-            // Skipped is what has one that did not succeed before it.
+            // A sub-task is skipped if one that it depends on did not succeed.
             for task in &plan.tasks {
                 let lost = needs(&task.id).iter().any(|before| ended[before] != "succeeded");
                 prop_assert_eq!(ended[&task.id] == "skipped", lost);

@@ -1,5 +1,5 @@
-//! Plans: what a model answers becomes a plan that can be carried out, and an execution says what
-//! comes next.
+//! Plans: a model's answer becomes a plan that can be executed, and an execution chooses the next
+//! sub-task.
 //!
 //! Invariant: no I/O. In a plan made here, ids are unique, every dependency names another
 //! sub-task, and none leads back to where it began.

@@ -2,9 +2,9 @@
 //!
 //! Invariant: a template sees only the values in `values.rs`. Text that users wrote, such as a
 //! criterion or a sign, is inserted verbatim and never read as a template. A prompt is bounded and
-//! never begins with `/`, because the CLI would run it as a command.
-//! Every value of a prompt is redacted before it is cut. The definition of a secret and the choice
-//! of the criterion do not live here.
+//! never begins with `/`, because the CLI would run it as a command. Every value of a prompt is
+//! redacted before it is cut. Not in this room: the definition of a secret, and the choice of the
+//! criterion.
 
 mod error;
 mod names;

@@ -54,7 +54,7 @@ struct Part {
     value: &'static str,
     /// The size below which it is only cut after all others reached theirs, in bytes.
     floor: usize,
-    /// What to keep, given the criterion's line.
+    /// The part to keep, given the criterion's line.
     keep: fn(usize) -> CutStyle,
 }
 

@@ -18,7 +18,7 @@ pub struct IterationValues {
     pub task_folder: String,
     /// The text of TASK.md.
     pub task_content: String,
-    /// The text of guardrails.md; empty if there is none.
+    /// The text of guardrails.md; empty if the file is missing.
     pub guardrails_content: String,
     /// The text of progress.md; the template sees its last 50 lines.
     pub progress_content: String,

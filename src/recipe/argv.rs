@@ -20,7 +20,7 @@ pub enum RecipeMode {
     Dry,
 }
 
-/// Whether the runner stages what its steps changed.
+/// Does the runner stage the changes of its steps?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoStage {
     /// The runner's default: it does.

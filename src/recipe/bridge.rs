@@ -66,7 +66,7 @@ pub struct Runner {
     pub version: Version,
 }
 
-/// A dry run of the bridge: what [`Bridge::run`] would start.
+/// A dry run of the bridge: the command that [`Bridge::run`] would start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecipePlan {
     /// The command, program first.
@@ -113,7 +113,7 @@ impl Bridge {
         found.map(|(_, value)| value.as_os_str())
     }
 
-    /// Every place where a runner may be, and what was found there.
+    /// Every place where a runner may be, and the result of looking there.
     pub fn candidates(&self) -> Vec<RunnerCandidate> {
         let path = self.variable("PATH").map(OsStr::to_owned);
         let which = |wanted: &Path| {
@@ -131,7 +131,8 @@ impl Bridge {
     /// Finds and checks the runner.
     ///
     /// # Errors
-    /// If there is none, if any user may replace it, or if its version is too old or unknown.
+    /// If no runner exists, if any user may replace it, or if its version is too old or
+    /// unknown.
     pub async fn runner(&self) -> Result<Runner, RecipeError> {
         let candidates = self.candidates();
         let Some(found) = FoundRunner::first(&candidates) else {
@@ -185,7 +186,7 @@ impl Bridge {
         for_runner(ours, runner.map(Path::as_os_str), project, &self.config.nested)
     }
 
-    /// Shows what [`Self::run`] would start. Works without a runner, too.
+    /// Shows the command that [`Self::run`] would start. Works without a runner, too.
     pub fn plan(&self, request: &RecipeRequest) -> RecipePlan {
         let found = FoundRunner::first(&self.candidates());
         let program = found.as_ref().map_or_else(|| BINARY.into(), |found| found.path.clone());
@@ -254,8 +255,8 @@ fn mode(path: &Path) -> Result<u32, RecipeError> {
     Ok(found.permissions().mode() & 0o7777)
 }
 
-/// Turns the runner's output into a report. An answer counts with any exit code. Without one,
-/// the error names the exit code or, for exit 0, what is wrong with the output.
+/// Turns the runner's output into a report. An answer counts with any exit code. Without one, the
+/// error names the exit code or, for exit 0, the error in the output.
 fn read(ended: &RunnerOutput, request: &RecipeRequest, limit: Duration) -> RecipeReport {
     let answer = parse(&ended.stdout);
     let said = ended.said.last();

@@ -49,7 +49,7 @@ impl Context {
     /// Sets a value written as `key=value`; everything after the first `=` is the value.
     ///
     /// # Errors
-    /// As [`Self::set`], and if there is no `=`.
+    /// As [`Self::set`], and if `=` is missing.
     pub fn set_pair(&mut self, pair: &str) -> Result<(), RecipeError> {
         match pair.split_once('=') {
             Some((key, text)) => self.set(key, text),

@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A run's recipes work on the run's tree, whatever project its caller had in mind.
+    /// A run's recipes work on the run's tree, whatever project its caller meant.
     #[test]
     fn in_a_run_the_project_is_the_run_s() {
         let named = [(PROJECT_VARIABLE, "/the/caller's")];

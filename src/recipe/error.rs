@@ -57,7 +57,7 @@ pub enum RecipeError {
     Version {
         /// The binary.
         path: PathBuf,
-        /// What is wrong with the version.
+        /// The problem with the version.
         problem: VersionProblem,
     },
     /// A large value cannot be written for the recipe.
@@ -94,7 +94,7 @@ pub enum RecipeError {
     Unparseable {
         /// Its exit code.
         code: i32,
-        /// The output, or what is wrong with it.
+        /// The output, or the problem with it.
         why: String,
         /// The end of its standard error, if any.
         said: Option<String>,
@@ -141,7 +141,7 @@ pub enum RecipeError {
     },
 }
 
-/// The end of standard error, on lines of its own.
+/// The end of standard error, on separate lines.
 pub(super) fn below(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
 }

@@ -103,7 +103,7 @@ pub(super) async fn execute(
             Some(Err(_elapsed)) => (RunnerEnd::TimedOut, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
             None => (RunnerEnd::Stopped, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
         };
-        // This also ends grandchildren that hold the output open. Reading goes on meanwhile, so
+        // This also ends grandchildren that hold the output open. Reading continues meanwhile, so
         // that a full pipe cannot keep a process from ending.
         let stopping = child.stop(ladder);
         if read {

@@ -1,10 +1,10 @@
 //! The bridge to `recipe-runner-rs`: finds and checks the runner, runs recipes with it, and
 //! reads its answers.
 //!
-//! Invariant: a runner that fails a check is never started. Pure functions decide what a
-//! recipe gets: its arguments, its environment, its large values. Each way of ending without
-//! an answer is an error of its own. What does NOT live here: whether a criterion is met,
-//! printing, and the guard for the launches inside a recipe.
+//! Invariant: a runner that fails a check is never started. Pure functions decide the input of a
+//! recipe: its arguments, its environment, its large values. Each way of ending without an answer
+//! has its own error. Not in this room: whether a criterion is met, printing, and the guard for the
+//! launches inside a recipe.
 
 mod argv;
 mod bridge;

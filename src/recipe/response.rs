@@ -21,7 +21,7 @@ pub(super) struct Response {
     pub(super) context: Map<String, Value>,
 }
 
-/// Reads an answer. The error names what is wrong with it.
+/// Parses an answer. The error names the problem.
 pub(super) fn parse(bytes: &[u8]) -> Result<Response, String> {
     if bytes.len() > LARGEST {
         return Err(format!("more than {LARGEST} bytes"));

@@ -36,7 +36,7 @@ impl RunnerStderr {
         keep(&mut self.all, line);
     }
 
-    /// The last meaningful lines or, if there are none, the last lines.
+    /// The last meaningful lines or, without any, the last lines.
     pub(super) fn last(&self) -> Option<String> {
         let lines = if self.meaningful.is_empty() { &self.all } else { &self.meaningful };
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

@@ -27,7 +27,7 @@ pub enum VersionProblem {
     /// The runner prints no version.
     #[error("its version is unknown: {why}")]
     Unknown {
-        /// What happened instead.
+        /// The actual outcome.
         why: String,
     },
     /// The runner prints something else.

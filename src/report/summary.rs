@@ -63,10 +63,12 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     if !listed.is_empty() {
         text.push('\n');
     }
+    let ended = ended(outcome, summary);
+    let stop = if ended.ends_with('…') { "" } else { "." };
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
         format!("{}.", cost(summary)),
-        format!("{}.", ended(outcome, summary)),
+        format!("{ended}{stop}"),
     ];
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {

@@ -41,9 +41,9 @@ pub struct TaskFolder {
 /// repository's `root`.
 ///
 /// # Errors
-/// [`TaskError::Missing`] if there is no such task; [`TaskError::NoFile`] if the folder has no
-/// TASK.md; [`TaskError::Unusable`] and [`TaskError::Name`] if the folder breaks the invariant
-/// of this module.
+/// [`TaskError::Missing`] if the task does not exist; [`TaskError::NoFile`] if the folder
+/// has no TASK.md; [`TaskError::Unusable`] and [`TaskError::Name`] if the folder breaks the
+/// invariant of this module.
 pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskError> {
     let given = Path::new(name);
     let places = places(root, cwd);
@@ -56,7 +56,7 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
         if path.join(TASK_FILE).exists() {
             return folder(root, &path);
         }
-        // The work on a task may make a file of the task's name: that is not what is meant.
+        // The work on a task may create a file with the task's name, which does not count.
         let file = path.is_file().then(|| path.clone());
         looked.push(path);
         // Search for plain names only: `../x` must not escape the task folders.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// An error with a task that is not a diagnostic of its TASK.md.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// There is no task with this name.
+    /// No task has this name.
     #[error("no task named `{name}`; {}", list(.available))]
     Missing {
         /// The name or path as typed.
@@ -49,7 +49,7 @@ pub enum TaskError {
         /// The cause.
         source: std::io::Error,
     },
-    /// There is no checkbox at the expected place.
+    /// The expected place has no checkbox.
     #[error("no checkbox at byte {offset}: the file changed since it was read")]
     NoBox {
         /// The byte offset.

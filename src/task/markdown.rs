@@ -1,9 +1,8 @@
 //! Walks the Markdown of a TASK.md and collects criteria, verify commands and the title.
 //!
-//! Invariant: pulldown-cmark alone decides what is a list item, code, a comment or a table.
+//! Invariant: only pulldown-cmark decides which text is a list item, code, a comment, or a table.
 //! This file only collects the source text that its events point at, and looks at every byte a
-//! bounded number of times. Warnings about text that only resembles a criterion are in
-//! `lookalike`.
+//! bounded number of times. Warnings about text that only resembles a criterion are in `lookalike`.
 
 use std::ops::Range;
 

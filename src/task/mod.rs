@@ -1,10 +1,10 @@
 //! TASK.md: finding it, parsing it into a [`Task`](crate::model::Task), showing its diagnostics,
 //! ticking its checkboxes, and comparing two versions.
 //!
-//! Invariant: Markdown decides what a criterion is. Its text is data, never a pattern, a template or
-//! shell code. The only edit is one byte.
-//! Resolving settings lives in `config`, and what a change of TASK.md proves in `verify`. The
-//! callers of [`tick`] and [`restore`] write the file.
+//! Invariant: Markdown decides which items are criteria. Their text is data, never a pattern, a
+//! template, or shell code. The only edit is one byte. Not in this room: resolving settings
+//! (`config`), and the meaning of a change to TASK.md (`verify`). The callers of [`tick`] and
+//! [`restore`] write the file.
 
 mod compare;
 mod diagnostics;

@@ -14,11 +14,11 @@ pub enum Tick {
     Open,
 }
 
-/// Sets the checkbox whose byte between the brackets is at `mark`. A checkbox already in that
-/// state is left as it is, including `[X]`.
+/// Sets the checkbox whose byte between the brackets is at `mark`. A checkbox already in that state
+/// is not changed, including `[X]`.
 ///
 /// # Errors
-/// [`TaskError::NoBox`] if there is no checkbox at that place, because the file is not the one
+/// [`TaskError::NoBox`] if that place has no checkbox, because the file is not the one
 /// that was parsed.
 pub fn tick(bytes: &[u8], mark: usize, to: Tick) -> Result<Vec<u8>, TaskError> {
     let around = mark.checked_sub(1).and_then(|start| bytes.get(start..)?.get(..3));

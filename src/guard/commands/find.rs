@@ -1,4 +1,4 @@
-//! `find`: searches by name, size and time. What runs, deletes or writes is denied.
+//! `find`: searches by name, size, and time. Actions that run, delete, or write are denied.
 
 use std::path::Path;
 

@@ -356,7 +356,7 @@ fn intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
                 ("git.stash", "git stash takes work out of the tree")
             };
             Err(Denial::new(rule, why)
-                .instead("commit what there is with `git add -A && git commit -m '…'`"))
+                .instead("commit all changes with `git add -A && git commit -m '…'`"))
         }
         "rm" => Err(denial(verb, REMOVES)),
         "config" => config(words),
@@ -435,5 +435,6 @@ fn short(word: &str, letters: &str) -> bool {
 
 fn denial(verb: &str, (rule, why, instead): super::git_refused::Refused) -> Denial {
     let verb = verb.trim_start_matches("git ");
-    Denial::new(rule, format!("git {verb}: {why}")).instead(instead)
+    let does = why.trim_start_matches("it ");
+    Denial::new(rule, format!("`git {verb}` {does}")).instead(instead)
 }

@@ -6,7 +6,7 @@ pub(in crate::guard) type Refused = (&'static str, &'static str, &'static str);
 pub(in crate::guard) const WORK_LOST: Refused = (
     "git.destructive",
     "it can throw work away",
-    "commit what there is with `git add -A && git commit -m '…'`, and change files with the edit tool",
+    "commit all changes with `git add -A && git commit -m '…'`, and change files with the edit tool",
 );
 pub(in crate::guard) const REMOVES: Refused = (
     "program.delete",

@@ -1,5 +1,5 @@
-//! Which program a command runs, and what it may be given. `table.txt` lists the programs with
-//! their options; a few that take more than options and files are judged by code of their own.
+//! The programs that a command may run, and their arguments. `table.txt` lists the programs with
+//! their options; separate code judges a few that take more than options and files.
 
 mod builds;
 mod exact;

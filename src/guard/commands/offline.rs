@@ -1,4 +1,4 @@
-//! Installing from what this machine has: behind a sandbox it reaches nobody.
+//! Installing from local files: behind a sandbox, it cannot reach the network.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the values and operands of a listed program mean: each passes the rules of its kind.
+//! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
 use super::options::{Parsed, inline, parse, unknown_option};
 use super::runs_what_it_writes;

@@ -1,7 +1,7 @@
 //! Programs that run because the user's configuration says so: how far such a rule reaches.
 //!
-//! Invariant: the floor stays below whatever a rule lifts. What the program itself does with its
-//! words cannot be told, so a word that may name a place of the floor is denied.
+//! Invariant: a rule never lifts the floor. The effect of a program's words is not known, so a word
+//! that may name a place of the floor is denied.
 
 use crate::guard::call_context::WriteKind;
 use crate::guard::denial::Denial;

@@ -1,5 +1,6 @@
-//! Deletions. In a sandbox a command may remove what this run made and what tools build anew;
-//! files that git tracks go by a patch, and other files that were there before stay.
+//! Deletions. In a sandbox, a command may remove files that this run created and those that tools
+//! rebuild; files that git tracks are deleted by a patch, and other files that existed before are
+//! kept.
 
 use std::path::Path;
 

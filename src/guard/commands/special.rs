@@ -1,4 +1,4 @@
-//! Operands and values of listed programs that need a look of their own.
+//! Operands and values of listed programs that need separate checks.
 
 use super::options::{Parsed, unknown_option};
 use super::refused::lists;

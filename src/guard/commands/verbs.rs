@@ -1,4 +1,4 @@
-//! What the name of a target, a script or a subcommand says about it.
+//! The meaning of a target's, a script's, or a subcommand's name.
 
 use super::refused::lists;
 use crate::guard::denial::Denial;

@@ -1,4 +1,4 @@
-//! Programs that run another one: what they run is judged instead.
+//! Programs that run another one, which is judged instead.
 
 use super::options::unknown_option;
 use crate::guard::call_context::ReadKind;

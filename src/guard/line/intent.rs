@@ -1,9 +1,9 @@
 //! Plain intent in lines that the strict parser does not read.
 //!
-//! A full parser of bash finds the simple commands of a line, wherever they stand: in functions,
-//! branches, substitutions, and here-documents that a shell reads. Each one is judged with what
-//! is known of its words. This finds what an agent plainly asks for. It does not try to find what
-//! somebody hides; the sandbox is there for that.
+//! A full parser of bash finds the simple commands of a line, wherever they are: in functions,
+//! branches, substitutions, and here-documents that a shell reads. Each one is judged with the
+//! known values of its words. This finds plain intent. It does not try to find hidden intent; the
+//! sandbox is there for that.
 
 use brush_parser::{ParserOptions, Token, ast};
 

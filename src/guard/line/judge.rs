@@ -1,7 +1,7 @@
 //! The walk over a line: every command that could run is judged.
 //!
-//! Without a sandbox the first thing that is not understood ends it. In a sandbox only plain
-//! intent does; everything else is passed over, and the walk goes on.
+//! Without a sandbox, the first part that is not understood ends it. In a sandbox, only plain
+//! intent does; everything else is passed over, and the walk continues.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! A bash line → a judgment.
 //!
-//! [`parse`] reads the simple part of bash and nothing else. Without a sandbox a line beyond it is
-//! denied. In a sandbox such a line may run; [`intent`] then looks through it, with a full parser
-//! of bash, for commands that plainly do what is forbidden.
+//! [`parse`] reads only the simple part of bash. Without a sandbox, a line beyond it is denied. In
+//! a sandbox, such a line may run; [`intent`] then searches it, with a full parser of bash, for
+//! commands that plainly do something forbidden.
 
 mod ast;
 mod intent;

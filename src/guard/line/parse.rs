@@ -1,8 +1,8 @@
 //! A strict parser of the simple part of bash.
 //!
-//! Every character has one known meaning here, or the line is not understood. There is no
-//! attempt to read arrays, functions, arithmetic, brace expansion, `${…}` beyond a plain name,
-//! process substitution, or a here-document next to a substitution.
+//! Every character has one known meaning here, or the line is not understood. It does not read
+//! arrays, functions, arithmetic, brace expansion, `${…}` beyond a plain name, process
+//! substitution, or a here-document next to a substitution.
 
 use super::ast::{Compound, List, PipelinePart, Script, Simple, Word};
 use crate::guard::denial::Denial;

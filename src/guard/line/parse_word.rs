@@ -1,4 +1,4 @@
-//! Words in the strict parser: quotes, globs, and what follows a dollar sign.
+//! Words in the strict parser: quotes, globs, and dollar expansions.
 
 use super::ast::{Piece, Word};
 use super::parse::{Parser, unclear};

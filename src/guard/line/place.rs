@@ -1,4 +1,4 @@
-//! What is known of the shell at one moment of a line.
+//! The known state of the shell at one point of a line.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Secrets in YAML and in manifests, whose name is some lines before them.
 //!
-//! Invariant: names and indents stay, so that what was YAML is YAML, and JSON is JSON.
+//! Invariant: names and indents are kept, so that YAML stays YAML, and JSON stays JSON.
 
 use std::sync::LazyLock;
 

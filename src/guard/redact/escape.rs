@@ -1,4 +1,4 @@
-//! Escapes before and within a text: what looks like letters there belongs to them.
+//! Escapes before and within a text: letters in an escape belong to it.
 
 /// How many bytes from `at` still belong to an escape that begins before it: `n` of `\n`,
 /// `20` of `%20`, `31m` of a colour.

@@ -1,8 +1,7 @@
 //! Takes secrets out of everything that is written, shown or sent.
 //!
-//! Invariant: names of keys, hosts and the words around a secret stay readable,
-//! JSON stays JSON, and a text without secrets comes back unchanged. What a
-//! secret looks like is data, in `shapes`.
+//! Invariant: names of keys, hosts, and the words around a secret stay readable, JSON stays JSON,
+//! and a text without secrets comes back unchanged. The forms of secrets are data, in `shapes`.
 
 mod blocks;
 mod escape;

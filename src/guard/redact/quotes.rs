@@ -1,7 +1,7 @@
 //! Where a quoted value ends: other quotes, and escaped ones, are part of it.
 //!
-//! Invariant: the border of a JSON string that encloses a value is never crossed, so that
-//! JSON stays JSON.
+//! Invariant: the border of a JSON string that encloses a value is never crossed, so that JSON
+//! stays JSON.
 
 /// A value in quotes.
 #[derive(Debug)]

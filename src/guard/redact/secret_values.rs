@@ -1,7 +1,7 @@
 //! The secret values in a file that is known to hold some: where they stand, which of them other
 //! texts must not show, and the same file with others in their place.
 //!
-//! Invariant: a value that looks like an ordinary word is none, or every text with the word in it
+//! Invariant: a value that looks like an ordinary word does not count, or every text with that word
 //! would change.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

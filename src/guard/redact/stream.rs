@@ -1,9 +1,8 @@
 //! Redaction of text that arrives in pieces: a secret may be cut anywhere, and so may a character.
 //!
-//! Invariant: what comes out, put together, is what redacting the whole text
-//! would give, as long as lines stay below the limit. Whole lines are given out;
-//! an unfinished one, or an unfinished private key, is held back. Bytes that are not UTF-8
-//! are replaced.
+//! Invariant: the pieces of output together equal the redaction of the whole text, as long as lines
+//! stay below the limit. Whole lines are returned; an unfinished line, or an unfinished private
+//! key, is held back. Bytes that are not UTF-8 are replaced.
 
 use super::mark::REDACTED;
 use super::redactor::Redactor;

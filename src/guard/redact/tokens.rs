@@ -1,9 +1,8 @@
-//! Tokens of known services, found by what they begin with.
+//! Tokens of known services, found by their beginnings.
 //!
-//! Invariant: all of a token goes, whatever comes after it: what follows is part of the
-//! token or stops it by itself. One pass looks for all beginnings; the pattern behind one is
-//! compiled when its beginning is first met, so that a runner that never sees a secret
-//! carries none of them.
+//! Invariant: the whole token is removed, whatever comes after it: the following text is part of
+//! the token or ends it. One pass looks for all beginnings; a pattern is compiled when its
+//! beginning is first found, so that a runner that never sees a secret has none of them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -1,7 +1,8 @@
 //! `#[cfg(test)]` modules of Rust sources, and other test-only items that assert, found by a scanner
 //! that knows comments and literals.
 //!
-//! The scanner reads what an agent wrote: it has no recursion that grows with the input's brackets.
+//! The scanner reads text that an agent wrote, so its recursion does not grow with the input's
+//! brackets.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What a script says of itself: `PASS`, `all tests passed`, `0 failures`.
+//! A script's own report: `PASS`, `all tests passed`, `0 failures`.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Files outside of test folders that decide by what they hold: test code, and helpers that compare
+//! Files outside test folders that decide, by their content: test code, and helpers that compare
 //! two values and fail.
 //!
 //! A file that is taken for one of these by mistake costs a review. One that is missed lets a gutted

@@ -1,4 +1,4 @@
-//! What code does with the result of a call, by its lines.
+//! The use of a call's result in the lines of the code.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
 //! Judges and subjects: which files of the start decide a check, by its command.
 //!
-//! A program that a check runs is a judge, in whatever form it runs it. Only a program whose output
-//! the check clearly compares is a subject, and so is a file that a reader or a compiler only looks
-//! at. What cannot be told is a judge.
+//! A program that a check runs is a judge, in any form. Only a program whose output the check
+//! clearly compares is a subject, and so is a file that a reader or a compiler only looks at. In
+//! case of doubt, a program is a judge.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The harness: what decides whether the work is right, and how it is put back for the third run.
+//! The harness: the files that decide whether the work is right, and how they are put back for the
+//! third run.
 //!
 //! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written. Only
 //! the start's harness is trusted; the current tree's files are compared with it.

@@ -1,4 +1,4 @@
-//! Programs of shell lines, by what they do with the files that they are given.
+//! Programs of shell lines, by their use of the files that they are given.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What is asked about the harness, and the answer.
+//! The question about the harness, and the answer.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

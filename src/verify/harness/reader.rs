@@ -1,6 +1,6 @@
-//! What is read of a check and what it runs, and what is left to read.
+//! The files of a check that were read, and those that are left to read.
 //!
-//! Invariant: nothing is read twice. What does NOT live here: what a line means.
+//! Invariant: nothing is read twice. Not in this file: the meaning of a line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

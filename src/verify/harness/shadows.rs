@@ -1,4 +1,4 @@
-//! New files that a tool would load instead of what it loads today.
+//! New files that a tool would load instead of the ones that it loads today.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a judge loads: sourced and imported files of the start.
+//! Files that a judge loads: sourced and imported files of the start.
 //!
 //! A judge often loads the product as well, to test it. A loaded file is harness if the table
 //! knows it, if its name or its folder says that it checks, or if it holds functions that decide.

@@ -1,7 +1,8 @@
 //! Programs that code starts: `subprocess.run(["sh", "gate"])`, `execSync("sh gate")`, `system 'gate'`.
 //!
-//! A call becomes a line of shell, which is read as any other. A program is a subject if the code
-//! compares its output; what only its exit status or its own claim of success decides is a judge.
+//! A call becomes a line of shell, which is read like any other. A program is a subject if the code
+//! compares its output; one that decides only by its exit status or its own claim of success is a
+//! judge.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

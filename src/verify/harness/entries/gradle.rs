@@ -1,4 +1,4 @@
-//! `build.gradle` and `settings.gradle`, also in Kotlin: what configures tests and checks.
+//! `build.gradle` and `settings.gradle`, also in Kotlin: the configuration of tests and checks.
 //! Dependencies and plugins may change.
 
 use std::sync::LazyLock;

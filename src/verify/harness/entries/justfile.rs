@@ -1,4 +1,5 @@
-//! Justfiles: everything is the start's but new recipes that a check names, with what they need.
+//! Justfiles: everything is the start's, except for new recipes that a check names, and their
+//! dependencies.
 
 use std::collections::BTreeSet;
 

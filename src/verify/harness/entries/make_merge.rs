@@ -1,5 +1,5 @@
 //! Makefiles: recipes, variables, and special targets are the start's. Source lists may grow, and a
-//! new target stays if a check names it or a source list needs it.
+//! new target is kept if a check names it or a source list needs it.
 
 use std::collections::BTreeSet;
 use std::path::Path;

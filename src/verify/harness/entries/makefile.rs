@@ -1,4 +1,4 @@
-//! Makefiles: their parts, and what a target runs.
+//! Makefiles: their parts, and the commands that a target runs.
 
 /// A part of a makefile, with its text.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! A manifest, what is around it, and what it becomes.
+//! A manifest, its surroundings, and its merged form.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Manifests: the parts that say how things run are put back, the rest stays.
+//! Manifests: the parts that determine how things run are put back, the rest is kept.
 
 mod cmake;
 mod env;

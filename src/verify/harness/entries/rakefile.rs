@@ -1,4 +1,4 @@
-//! Rakefiles: tasks and what they use are the start's. A new task stays if a check names it.
+//! Rakefiles: tasks and their helpers are the start's. A new task is kept if a check names it.
 
 use super::super::paths::folder;
 use super::manifests::{Manifests, Merged};

@@ -1,6 +1,6 @@
 //! Whose output is compared, and whose exit status therefore does not decide.
 //!
-//! It fails closed: output counts as compared only if the text shows what compares it.
+//! It fails closed: output counts as compared only if the text shows the comparison.
 
 use super::super::claims::is_claim;
 use super::super::paths::sounds_like_a_check;

@@ -1,4 +1,4 @@
-//! The simple commands of a shell line or script, and what becomes of their exit status.
+//! The simple commands of a shell line or script, and the use of their exit status.
 //!
 //! The scanner never fails: text that it cannot read gives more commands, not fewer.
 
