@@ -35,7 +35,7 @@ exit_codes! {
         "The rate limit lasts longer than `--max-wait`."
         "Run the same command again at `resume_at`, which the message and the last JSON event name; `estimated: true` marks a guess.";
     Invalid 7 "task or configuration invalid"
-        "The task, a template, or the configuration has errors, or the proof room lacks what a check needs."
+        "The task, a template, or the configuration has errors, or the proof room is missing something that a check needs."
         "The message points at the place, or names the line of TASK.md that helps. `ralph-copilot check <task>` validates the task and lists its criteria.";
     Repository 8 "repository not usable"
         "The repository cannot be used: none, bare, no commit, detached HEAD, an operation in progress, or dirty."
