@@ -432,9 +432,12 @@ impl Gate {
         self.record.changed(read_back)
     }
 
-    /// Takes the error that made recording impossible; later calls return `None`.
-    pub fn take_broken(&self) -> Option<RecordError> {
-        self.state().broken.take()
+    /// Reports once that a decision could not be recorded.
+    ///
+    /// # Errors
+    /// The error of the first record that failed; later calls succeed.
+    pub fn check_recorded(&self) -> Result<(), RecordError> {
+        self.state().broken.take().map_or(Ok(()), Err)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

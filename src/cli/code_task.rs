@@ -201,9 +201,7 @@ async fn converse(
     let turn = session.prompt(&prompt, limits, stop.token()).await;
     gate.rest();
     session.close(CLOSE).await;
-    if let Some(broken) = gate.take_broken() {
-        return Err(Failure::new(ExitCode::Write, broken));
-    }
+    gate.check_recorded().map_err(|error| Failure::new(ExitCode::Write, error))?;
     let turn = turn?;
     match turn.undecided.first() {
         Some(undecided) => Err(Failure::new(ExitCode::Tampering, undecided.clone())),

@@ -36,14 +36,7 @@ impl Run {
     /// Runs every check in a new proof room, and opens criteria whose checks fail there.
     /// Returns the outcome if no criterion was opened.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
-        let planned = plan(task, CheckPhase::End, self.baseline.millis());
-        let broken = self.broken(task, &planned).await?;
-        if let Some(outcome) = self.interrupted() {
-            // The checks were ended early, which says nothing about the work.
-            return Ok(Some(outcome));
-        }
-        let opened = self.open_again(task, &broken)?;
-        self.prove_seen_in_tree(task);
+        let (opened, broken) = self.check_at_the_end(task).await?;
         let mut unproven = match opened {
             Opened::Stop(outcome) => return Ok(Some(outcome)),
             Opened::Some => {
@@ -85,18 +78,26 @@ impl Run {
         &mut self,
         task: &Task,
     ) -> Result<Option<Outcome>, EngineError> {
+        match self.check_at_the_end(task).await?.0 {
+            Opened::Stop(outcome) => Ok(Some(outcome)),
+            Opened::None { .. } | Opened::Some => Ok(None),
+        }
+    }
+
+    /// Runs every check in a new proof room, and opens the criteria of those that fail.
+    async fn check_at_the_end(
+        &mut self,
+        task: &Task,
+    ) -> Result<(Opened, Vec<Broken>), EngineError> {
         let planned = plan(task, CheckPhase::End, self.baseline.millis());
         let broken = self.broken(task, &planned).await?;
         if let Some(outcome) = self.interrupted() {
             // The checks were ended early, which says nothing about the work.
-            return Ok(Some(outcome));
+            return Ok((Opened::Stop(outcome), broken));
         }
         let opened = self.open_again(task, &broken)?;
         self.prove_seen_in_tree(task);
-        match opened {
-            Opened::Stop(outcome) => Ok(Some(outcome)),
-            Opened::None { .. } | Opened::Some => Ok(None),
-        }
+        Ok((opened, broken))
     }
 
     /// Opens the criteria of checks that fail.

@@ -62,9 +62,7 @@ impl Run {
             Err(error) => self.turn_of(iteration, RecipeReport::refused(error)),
         };
         self.parts.gate.rest();
-        if let Some(broken) = self.parts.gate.take_broken() {
-            return Err(broken.into());
-        }
+        self.parts.gate.check_recorded()?;
         result
     }
 

@@ -63,9 +63,7 @@ impl Run {
         };
         self.parts.gate.rest();
         self.close_session(session).await;
-        if let Some(broken) = self.parts.gate.take_broken() {
-            return Err(broken.into());
-        }
+        self.parts.gate.check_recorded()?;
         if let Ok(TurnResult::Failed(Some(turn), _)) = &result
             && turn.end == TurnEnd::Lost
         {

@@ -111,7 +111,7 @@ fn what_is_wrong_says_what_to_do() {
     let text = ended(&place.run(&["call", "greet"]), 2);
     assert!(text.contains("--session") && text.contains("one, two"), "{text}");
     let text = ended(&place.run(&["call", "greet", "--session", "three"]), 7);
-    assert!(text.contains("no session `three`; there are: one, two"), "{text}");
+    assert!(text.contains("no session `three`; its sessions: one, two"), "{text}");
     for args in [["call", "greet", "nonsense"], ["call", "greet", "[1]"]] {
         let text = ended(&place.run(&args), 2);
         assert!(text.contains("JSON object"), "{text}");

@@ -81,9 +81,7 @@ impl Session for AcpSession {
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
         self.channel.gate.prompted(&self.id, &prompt.text);
-        if let Some(broken) = self.channel.gate.take_broken() {
-            return Err(broken.into());
-        }
+        self.channel.gate.check_recorded()?;
         self.channel.updates.begin(self.id.as_str());
         let started = Instant::now();
         let denied_before = self.channel.gate.denied();
@@ -189,9 +187,7 @@ impl AcpSession {
     /// Records the calls that ended, and collects calls that were not allowed and other reasons
     /// to stop the turn.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
-        if let Some(broken) = self.channel.gate.take_broken() {
-            return Err(broken.into());
-        }
+        self.channel.gate.check_recorded()?;
         for (at, mut call) in self.channel.updates.take_ended(self.id.as_str()) {
             let known = self.channel.gate.known(&self.ended(&call));
             let decided = self.settle(&mut call);

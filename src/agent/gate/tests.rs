@@ -111,9 +111,9 @@ fn what_cannot_be_recorded_is_denied_and_ends_the_run() {
     events.full.store(true, Ordering::SeqCst);
     assert_eq!(gate.decide(&pwd()).rule, "run.unrecorded");
     gate.focus(focus(2)).expect("focus");
-    let broken = gate.take_broken().expect("the next criterion does not forget it");
+    let broken = gate.check_recorded().expect_err("the next criterion does not forget it");
     assert_eq!(broken.path, Path::new("events.jsonl"));
-    assert!(gate.take_broken().is_none());
+    gate.check_recorded().expect("it is reported once");
     let input = json!({"command": "pwd"});
     let ended =
         EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };

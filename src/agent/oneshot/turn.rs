@@ -99,9 +99,7 @@ impl Session for OneShotSession {
     ) -> Result<Turn, AgentError> {
         let launch = Arc::clone(&self.launch);
         launch.gate.prompted(&self.id, &prompt.text);
-        if let Some(broken) = launch.gate.take_broken() {
-            return Err(broken.into());
-        }
+        launch.gate.check_recorded()?;
         let started = Instant::now();
         let denied_before = launch.gate.denied();
         let redactor = launch.gate.redactor();
@@ -242,9 +240,7 @@ impl OneShotSession {
     /// to stop the turn.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
         let gate = &self.launch.gate;
-        if let Some(broken) = gate.take_broken() {
-            return Err(broken.into());
-        }
+        gate.check_recorded()?;
         for (at, mut call) in gathered.seen.log.take_ended() {
             let decided = self.settle(&mut call);
             let call = self.executed(&call);

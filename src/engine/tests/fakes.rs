@@ -106,9 +106,7 @@ impl Session for Fake {
                 return Ok(Turn { end: TurnEnd::Interrupted, ..turn });
             }
         }
-        if let Some(broken) = self.gate.take_broken() {
-            return Err(broken.into());
-        }
+        self.gate.check_recorded()?;
         Ok(turn)
     }
 
