@@ -16,6 +16,7 @@ mod flow;
 mod inline;
 mod interpreters;
 mod judges;
+mod known_start;
 mod links;
 mod loaded;
 mod named;
@@ -37,6 +38,9 @@ mod tools;
 pub use conventions::Role;
 pub use files::{EntryKind, FileEntry, SourceTree};
 pub use judges::judges;
+#[cfg(test)]
+use known_start::KnownStart;
+pub(in crate::verify) use known_start::KnownStarts;
 pub(in crate::verify) use links::link_target;
 pub use put_back::put_back;
 pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
