@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, RoomSource};
-use super::harness::{SourceTree, Table, TreeEdit};
+use super::harness::{KnownStarts, SourceTree, Table, TreeEdit};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
@@ -35,6 +35,7 @@ pub struct ProofRooms {
     set_up: Option<(IgnoredCopy, SetupInputs)>,
     /// The human's uncommitted files, which are shown with every commit.
     human: Vec<TreeEdit>,
+    known: KnownStarts,
     warm: Option<ProofRoom>,
     /// The warm room is not at its path, since another one is.
     aside: bool,
@@ -58,6 +59,7 @@ impl ProofRooms {
             master,
             set_up: None,
             human,
+            known: KnownStarts::default(),
             warm: None,
             aside: false,
         }
@@ -169,6 +171,11 @@ impl ProofRooms {
     pub(super) fn fresh(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
         self.move_aside()?;
         self.make(warmth)
+    }
+
+    /// The starts that proofs rest on, as far as they were read.
+    pub(super) fn known(&mut self) -> &mut KnownStarts {
+        &mut self.known
     }
 
     /// The human's uncommitted files.

@@ -11,7 +11,7 @@ use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
 use super::git::TreeFiles;
 use super::harness::{
-    HarnessCheck, HarnessQuestion, PutBack, SourceTree as _, Table, TreeEdit, put_back,
+    HarnessCheck, HarnessQuestion, KnownStarts, PutBack, SourceTree as _, Table, TreeEdit, put_back,
 };
 use super::layout::Layout;
 use super::master::Warmth;
@@ -98,7 +98,7 @@ pub async fn prove(
     options: &CheckOptions,
 ) -> Result<Proved, VerifyError> {
     let mut room = rooms.take(warmth)?;
-    let first = first_run(&mut room, shown, rules, to_run, options).await;
+    let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
     let (mut proved, again) = first?;
     if let Some(again) = again {
@@ -149,13 +149,13 @@ impl Again {
 }
 
 async fn first_run(
-    room: &mut ProofRoom,
+    (room, known): (&mut ProofRoom, &mut KnownStarts),
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
 ) -> Result<(Proved, Option<Again>), VerifyError> {
-    let harness = Harness::at(shown, rules, planned, room.human())?;
+    let harness = Harness::at(shown, rules, planned, (room.human(), known))?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
     let with_old = Shown { edits: &edits, ..shown };
@@ -261,7 +261,7 @@ impl Harness {
         shown: Shown<'_>,
         rules: &ProofRules<'_>,
         planned: &[PlannedCheck],
-        human: &[TreeEdit],
+        (human, known): (&[TreeEdit], &mut KnownStarts),
     ) -> Result<Option<Self>, VerifyError> {
         let Some(harness) = rules.harness else { return Ok(None) };
         let start = rules.repo.files(harness, human)?;
@@ -274,7 +274,7 @@ impl Harness {
                 missing_at_start: rules.is_test_new(&check.command),
             })
             .collect();
-        let mut found = put_back(&HarnessQuestion {
+        let question = HarnessQuestion {
             start: &start,
             now: &now,
             checks: &checks,
@@ -282,7 +282,8 @@ impl Harness {
             table: rules.table,
             may_change: rules.may_change,
             protect: rules.protect,
-        });
+        };
+        let mut found = put_back(&question, &known.get(&question));
         // The task's own files have their own rules.
         found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
         found.changed.retain(|path| !rules.layout.is_state_file(path));
@@ -309,7 +310,8 @@ pub fn harness_changes(
     rules: &ProofRules<'_>,
     planned: &[PlannedCheck],
 ) -> Result<Vec<PathChange>, VerifyError> {
-    let harness = Harness::at(Shown { commit, edits: &[] }, rules, planned, &[])?;
+    let shown = Shown { commit, edits: &[] };
+    let harness = Harness::at(shown, rules, planned, (&[], &mut KnownStarts::default()))?;
     Ok(harness.map(|harness| harness.changes).unwrap_or_default())
 }
 

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use globset::GlobSet;
 use ralph_copilot::model::Oid;
 use ralph_copilot::verify::{
-    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, PutBack, Repo as _, SourceTree as _, Table,
-    TreeEdit, put_back,
+    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, KnownStart, PutBack, Repo as _,
+    SourceTree as _, Table, TreeEdit, put_back,
 };
 
 use super::say;
@@ -75,7 +75,7 @@ fn what_of_each_commit_would_be_put_back() {
         let (Ok(now), Ok(start)) = (repo.files(commit, &[]), repo.files(parent, &[])) else {
             continue;
         };
-        let found = put_back(&HarnessQuestion {
+        let question = HarnessQuestion {
             start: &start,
             now: &now,
             checks: &check,
@@ -83,7 +83,8 @@ fn what_of_each_commit_would_be_put_back() {
             table: &table,
             may_change: &none,
             protect: &none,
-        });
+        };
+        let found = put_back(&question, &KnownStart::of(&question));
         let change = kind_of(&found, &|path| start.paths().contains_key(path));
         counts[change as usize] += 1;
         // Whatever is put back is as it was.

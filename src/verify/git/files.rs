@@ -8,7 +8,7 @@ use git2::{ObjectType, Repository};
 
 use super::edited::edited;
 use super::git_repo::GitRepo;
-use super::known_trees::kind;
+use super::known_trees::{bytes_of, kind};
 use super::locks::patiently;
 use super::plain::oid;
 use super::tree_files::TreeFiles;
@@ -26,6 +26,7 @@ impl GitRepo {
         let repo = Repository::open(&self.git_dir).map_err(&failed)?;
         let root = self.tree(&repo, tree)?;
         let mut entries = self.known.entries(&repo, &root).map_err(&failed)?;
+        let name = edits.is_empty().then(|| bytes_of(root.id()));
         drop(root);
         let mut edited = BTreeMap::new();
         for edit in edits {
@@ -38,9 +39,7 @@ impl GitRepo {
                         }
                     };
                     let id = id.map_err(&failed)?;
-                    let mut name = [0; 20];
-                    name.copy_from_slice(&id.as_bytes()[..20]);
-                    let entry = FileEntry { kind: *kind, id: name };
+                    let entry = FileEntry { kind: *kind, id: bytes_of(id) };
                     Arc::make_mut(&mut entries).insert(path.clone(), entry);
                     if *kind != EntryKind::Gitlink {
                         edited.insert(path.clone(), bytes.clone());
@@ -51,7 +50,7 @@ impl GitRepo {
                 }
             }
         }
-        Ok(TreeFiles { repo, entries, edited })
+        Ok(TreeFiles { repo, name, entries, edited })
     }
 }
 

@@ -37,17 +37,20 @@ impl KnownTrees {
             known.push(found);
             return Ok(entries);
         }
-        let last =
-            known.last().and_then(|(id, entries)| Some((repo.find_tree(*id).ok()?, entries)));
-        let entries = match last {
-            Some((before, entries)) => changed(repo, entries, &before, tree)?,
+        // The oldest one makes way, and becomes the new one unless its files are still in use.
+        let oldest = if known.len() < TREES { None } else { Some(known.remove(0)) };
+        let oldest = oldest.and_then(|(id, it)| Some((id, Arc::try_unwrap(it).ok()?)));
+        let from = oldest.or_else(|| known.last().map(|(id, it)| (*id, BTreeMap::clone(it))));
+        let from = from.and_then(|(id, entries)| Some((repo.find_tree(id).ok()?, entries)));
+        let entries = match from {
+            Some((before, mut entries)) => {
+                change(repo, &mut entries, &before, tree)?;
+                entries
+            }
             None => read(tree)?,
         };
         let entries = Arc::new(entries);
         known.push((tree.id(), Arc::clone(&entries)));
-        if known.len() > TREES {
-            known.remove(0);
-        }
         Ok(entries)
     }
 }
@@ -57,7 +60,7 @@ fn read(tree: &Tree<'_>) -> Result<BTreeMap<PathBuf, FileEntry>, git2::Error> {
     tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
         if entry.kind() != Some(ObjectType::Tree) {
             let name = [folder.as_bytes(), entry.name_bytes()].concat();
-            let found = FileEntry { kind: kind(entry.filemode()), id: bytes(entry.id()) };
+            let found = FileEntry { kind: kind(entry.filemode()), id: bytes_of(entry.id()) };
             entries.insert(path(&name), found);
         }
         TreeWalkResult::Ok
@@ -65,14 +68,13 @@ fn read(tree: &Tree<'_>) -> Result<BTreeMap<PathBuf, FileEntry>, git2::Error> {
     Ok(entries)
 }
 
-/// The files of a tree, from those of another.
-fn changed(
+/// Makes the files of a tree those of another.
+fn change(
     repo: &Repository,
-    entries: &BTreeMap<PathBuf, FileEntry>,
+    entries: &mut BTreeMap<PathBuf, FileEntry>,
     before: &Tree<'_>,
     after: &Tree<'_>,
-) -> Result<BTreeMap<PathBuf, FileEntry>, git2::Error> {
-    let mut entries = entries.clone();
+) -> Result<(), git2::Error> {
     let mut options = DiffOptions::new();
     options.ignore_submodules(false).include_typechange(true);
     let diff = repo.diff_tree_to_tree(Some(before), Some(after), Some(&mut options))?;
@@ -84,13 +86,14 @@ fn changed(
         }
         if let Some(name) = new.path_bytes().filter(|_| there(&new)) {
             let mode = i32::try_from(u32::from(new.mode())).unwrap_or_default();
-            entries.insert(path(name), FileEntry { kind: kind(mode), id: bytes(new.id()) });
+            entries.insert(path(name), FileEntry { kind: kind(mode), id: bytes_of(new.id()) });
         }
     }
-    Ok(entries)
+    Ok(())
 }
 
-fn bytes(id: Oid) -> [u8; 20] {
+/// An id as entries have it.
+pub(super) fn bytes_of(id: Oid) -> [u8; 20] {
     let mut name = [0; 20];
     name.copy_from_slice(&id.as_bytes()[..20]);
     name

@@ -24,12 +24,13 @@ pub(super) enum PatternFile {
     Removed,
 }
 
-/// Returns the type of a file, and removes a pipe, a socket, or a device; nothing is lost with
-/// them.
-pub(super) fn pattern(path: &Path, name: &OsStr, kind: fs::FileType) -> PatternFile {
+/// Returns the type of a file in a folder, and removes a pipe, a socket, or a device; nothing is
+/// lost with them.
+pub(super) fn pattern(folder: &Path, name: &OsStr, kind: fs::FileType) -> PatternFile {
     if !READ.iter().any(|read| name == *read) {
         return PatternFile::None;
     }
+    let path = &folder.join(name);
     let is_plain = |kind: fs::FileType| kind.is_file() || kind.is_dir();
     let leads_nowhere = || fs::metadata(path).map_or(true, |meta| is_plain(meta.file_type()));
     if kind.is_file() || kind.is_symlink() && leads_nowhere() {
@@ -50,7 +51,7 @@ pub(super) fn pattern_files(root: &Path) -> Vec<PathBuf> {
             let name = entry.file_name();
             if kind.is_dir() && name != ".git" {
                 waiting.push(entry.path());
-            } else if !kind.is_dir() && pattern(&entry.path(), &name, kind) == PatternFile::File {
+            } else if !kind.is_dir() && pattern(&folder, &name, kind) == PatternFile::File {
                 found.push(entry.path());
             }
         }

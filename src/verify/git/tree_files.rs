@@ -13,6 +13,8 @@ use crate::verify::harness::{EntryKind, FileEntry, SourceTree};
 /// A tree, with edits laid over it.
 pub struct TreeFiles {
     pub(super) repo: Repository,
+    /// Its id, if nothing is laid over it.
+    pub(super) name: Option<[u8; 20]>,
     pub(super) entries: Entries,
     pub(super) edited: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -20,6 +22,10 @@ pub struct TreeFiles {
 impl SourceTree for TreeFiles {
     fn paths(&self) -> &BTreeMap<PathBuf, FileEntry> {
         &self.entries
+    }
+
+    fn name(&self) -> Option<[u8; 20]> {
+        self.name
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {

@@ -14,24 +14,20 @@ use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
-use super::judges::judges;
+use super::known_start::KnownStart;
 use super::paths::{extension, file_name, folder, sounds_like_a_check};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::shadows;
 use super::sources;
-use super::started;
 use super::tampering;
 use crate::model::InlineTest;
 
 /// Compares the harness of two trees and says how to put it back.
-pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
-    let commands = question.checks.iter().map(|check| check.command);
-    let commands: Vec<&str> = commands.chain(question.setup.iter().map(String::as_str)).collect();
-    let found = judges(question.start, question.table, &commands);
-    let (harness, started) = (OnceCell::new(), OnceCell::new());
+pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
+    let harness = OnceCell::new();
     let (result, writes) = (PutBack::default(), BTreeMap::new());
-    let mut work = Work { question, found, harness, started, result, writes };
+    let mut work = Work { question, known, found: &known.found, harness, result, writes };
     let changed = work.changed();
     for path in &changed {
         work.compare(path);
@@ -50,6 +46,10 @@ fn differing<'t>(
     loop {
         // Both are in order, so that each is gone through once.
         let order = match (start.peek(), now.peek()) {
+            // Most are equal, and bytes are compared faster than the parts of paths.
+            (Some((old, _)), Some((new, _))) if old.as_os_str() == new.as_os_str() => {
+                Ordering::Equal
+            }
             (Some((old, _)), Some((new, _))) => old.cmp(new),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
@@ -73,11 +73,10 @@ fn is_match(glob: &str, path: &Path) -> bool {
 
 struct Work<'a> {
     question: &'a HarnessQuestion<'a>,
-    found: Judges,
+    known: &'a KnownStart,
+    found: &'a Judges,
     /// Every path of the start that decides. Most changes can be judged without it.
     harness: OnceCell<BTreeSet<PathBuf>>,
-    /// Files that its tests start.
-    started: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -94,17 +93,15 @@ impl Work<'_> {
 
     fn harness(&self) -> &BTreeSet<PathBuf> {
         self.harness.get_or_init(|| {
-            let paths = self.start().paths().keys();
-            let table = self.question.table;
-            let decides = |path: &&PathBuf| self.is_whole(path) || table.role(path).is_some();
-            paths.filter(decides).cloned().collect()
-        })
-    }
-
-    fn started(&self) -> &BTreeSet<PathBuf> {
-        self.started.get_or_init(|| {
-            let tests = self.harness().iter().filter(|path| !self.found.files.contains(*path));
-            started::by_tests(self.start(), self.question.table, tests)
+            let paths = self.start().paths();
+            let mut harness = self.known.by_table(self.question).clone();
+            let judges = self.found.files.iter().filter(|path| paths.contains_key(*path));
+            harness.extend(judges.cloned());
+            if !self.question.protect.is_empty() {
+                let protect = self.question.protect;
+                harness.extend(paths.keys().filter(|path| protect.is_match(path)).cloned());
+            }
+            harness
         })
     }
 
@@ -196,7 +193,7 @@ impl Work<'_> {
             || (deciding::fails(path, &code)
                 && self.harness().iter().any(|from| self.mentions(from, path)))
             || entries::toml::is_crate_for_tests(self.start(), path, &code)
-            || self.started().contains(path)
+            || self.known.started(self.question).contains(path)
     }
 
     /// Whether a harness file names another file: a manifest by its name, a test by its module.
@@ -383,8 +380,8 @@ impl Work<'_> {
         result.changed.sort();
         result.changed.dedup();
         result.inline_tests.sort();
-        result.judges = self.found.files;
-        result.judge_is_subject = self.found.judge_is_subject;
+        result.judges = self.found.files.clone();
+        result.judge_is_subject = self.found.judge_is_subject.clone();
         result
     }
 }

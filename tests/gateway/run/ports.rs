@@ -29,7 +29,10 @@ fn the_default_port_may_be_taken() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!ran.stdout.contains("gateway_started"), "{}", ran.stdout);
     let notices = notices(&repo);
-    assert!(notices.iter().any(|it| it.contains("9400, so this run has no gateway")), "{notices:?}");
+    assert!(
+        notices.iter().any(|it| it.contains("9400, so this run has no gateway")),
+        "{notices:?}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use git2::build::CheckoutBuilder;
 use git2::{Delta, DiffOptions, FileMode, Index, Repository};
@@ -44,7 +45,7 @@ impl PrivateRepo {
             self.keep_patterns();
         }
         let id = git2::Oid::from_str(commit.as_str()).map_err(&failed)?;
-        self.reset(Some(id), self.held.as_ref().map(|held| held.index.as_slice()))?;
+        self.reset(Some(id), self.held.as_ref().map(|held| &*held.index))?;
         let repo = self.open()?;
         let base = repo.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed)?;
         let tree = if edits.is_empty() { Ok(base.id()) } else { edited(&repo, &base, edits) };
@@ -59,7 +60,7 @@ impl PrivateRepo {
         self.note(&repo, &differ).map_err(&failed)?;
         self.made.retain(|path, _| !differ.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
-        self.held = Some(Held { commit: id, tree, index: Vec::new() });
+        self.held = Some(Held { commit: id, tree, index: Arc::default() });
         drop(base);
         self.keep_index()?;
         self.keep_open(repo);
@@ -91,7 +92,7 @@ impl PrivateRepo {
     pub(super) fn keep_index(&mut self) -> Result<(), VerifyError> {
         let bytes = read_or_empty(&self.git("index"))?;
         if let Some(held) = &mut self.held {
-            held.index = bytes;
+            held.index = bytes.into();
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
 
@@ -68,8 +68,8 @@ impl std::fmt::Debug for Handle {
 struct Held {
     commit: git2::Oid,
     tree: git2::Oid,
-    /// The index that belongs to it.
-    index: Vec<u8>,
+    /// The index that belongs to it. Several MB in a large repository.
+    index: Arc<[u8]>,
 }
 
 impl PrivateRepo {

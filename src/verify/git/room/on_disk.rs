@@ -220,7 +220,8 @@ impl Look {
 
 impl Folder {
     fn look(&self, work: &Path, path: &Path, found: &mut Look) {
-        let Ok(entries) = fs::read_dir(work.join(path)) else {
+        let folder = work.join(path);
+        let Ok(entries) = fs::read_dir(&folder) else {
             found.odd = true;
             return;
         };
@@ -241,10 +242,11 @@ impl Folder {
                 continue;
             }
             let at = || path.join(&name);
-            let (file, is_folder) = (self.files.get(&name), self.folders.contains(&name));
+            let file = self.files.get(&name);
             files += usize::from(file.is_some());
-            folders += usize::from(is_folder && kind.is_dir());
             if kind.is_dir() {
+                let is_folder = self.folders.contains(&name);
+                folders += usize::from(is_folder);
                 match file {
                     Some(Known::Submodule) => {}
                     Some(Known::As(_) | Known::Nothing) => {
@@ -256,7 +258,7 @@ impl Folder {
                 }
                 continue;
             }
-            match pattern(&entry.path(), &name, kind) {
+            match pattern(&folder, &name, kind) {
                 PatternFile::None => {}
                 PatternFile::File => found.patterns.push(at()),
                 PatternFile::Removed => {

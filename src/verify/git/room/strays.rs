@@ -75,7 +75,7 @@ impl PrivateRepo {
             entries.push((entry.file_name(), entry.file_type().map_err(io_error("list", &at))?));
         }
         let is_pattern = |name: &OsString, kind: FileType| {
-            !kind.is_dir() && pattern(&at.join(name), name, kind) == PatternFile::File
+            !kind.is_dir() && pattern(&at, name, kind) == PatternFile::File
         };
         let patterns = entries.iter().filter(|(name, kind)| is_pattern(name, *kind));
         let patterns = patterns.map(|(name, _)| folder.join(name));

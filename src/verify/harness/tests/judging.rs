@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{HarnessCheck, HarnessQuestion, Role, Table, judges, put_back, table_markdown};
+use super::super::{
+    HarnessCheck, HarnessQuestion, KnownStart, Role, Table, judges, put_back, table_markdown,
+};
 use super::tree::{Planted, ask, changed, globs};
 use crate::model::InlineTest;
 
@@ -139,7 +141,7 @@ fn what_may_change_stays_and_what_the_task_adds_to_the_table_comes_back() {
         &start,
         &[("tests/api/a.py", Some("2")), ("tests/b.py", Some("2")), ("own", Some("2"))],
     );
-    let result = put_back(&HarnessQuestion {
+    let question = HarnessQuestion {
         start: &start,
         now: &now,
         checks: &[HarnessCheck { command: "pytest", missing_at_start: false }],
@@ -147,7 +149,8 @@ fn what_may_change_stays_and_what_the_task_adds_to_the_table_comes_back() {
         table: &Table::new(&["own".to_owned()]).expect("the table"),
         may_change: &globs(&["tests/api/**"]),
         protect: &globs(&[]),
-    });
+    };
+    let result = put_back(&question, &KnownStart::of(&question));
     assert_eq!(result.changed, ["own", "tests/b.py"].map(PathBuf::from));
 }
 

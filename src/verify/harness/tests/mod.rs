@@ -4,6 +4,7 @@ mod cheats;
 mod forms;
 mod honest;
 mod judging;
+mod known;
 mod outside;
 mod runners;
 mod started;

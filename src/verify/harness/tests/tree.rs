@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::super::{
-    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, PutBack, SourceTree, Table, TreeEdit,
-    judges, put_back,
+    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, KnownStart, PutBack, SourceTree, Table,
+    TreeEdit, judges, put_back,
 };
 
 /// A tree of files in memory.
@@ -99,7 +99,7 @@ pub(super) fn globs(texts: &[&str]) -> GlobSet {
 /// Asks about two trees with one check.
 pub(super) fn ask(check: &str, start: &Planted, now: &Planted) -> PutBack {
     let none = GlobSet::empty();
-    put_back(&HarnessQuestion {
+    let question = HarnessQuestion {
         start,
         now,
         checks: &[HarnessCheck { command: check, missing_at_start: false }],
@@ -107,7 +107,8 @@ pub(super) fn ask(check: &str, start: &Planted, now: &Planted) -> PutBack {
         table: &Table::new(&[]).expect("the table"),
         may_change: &none,
         protect: &none,
-    })
+    };
+    put_back(&question, &KnownStart::of(&question))
 }
 
 /// A change of a tree: files with new content, or `None` for a deleted one.
