@@ -39,6 +39,8 @@ fn only_loopback_hosts_and_no_web_page() {
         ("Host: localhost\r\n".to_owned(), "101"),
         (format!("Host: evil.example:{port}\r\n"), "403"),
         ("Host: localhost.evil.example\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nHost: evil.example\r\n".to_owned(), "403"),
+        ("Accept: */*\r\n".to_owned(), "403"),
         (format!("Host: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n"), "403"),
         (format!("Host: localhost:{port}\r\nOrigin: null\r\n"), "403"),
     ] {
