@@ -14,6 +14,7 @@ mod workspace;
 
 use std::path::Path;
 
+pub(super) use self::allowed::{has_changed, open_digest};
 use super::args::McpCommand;
 use super::failure::Failure;
 

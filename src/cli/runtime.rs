@@ -1,13 +1,23 @@
-//! The async runtime of the commands that wait for something.
+//! The async runtimes of the commands that wait for something.
+
+use tokio::runtime::{Builder, Runtime};
 
 use super::failure::Failure;
 use crate::model::ExitCode;
 use crate::sys::shutdown::outlive_full_files;
 
 /// A runtime for the commands that wait for something.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    started(Builder::new_multi_thread().worker_threads(2))
+}
+
+/// A runtime whose tasks begin in the order in which they were spawned.
+pub(super) fn runtime_in_order() -> Result<Runtime, Failure> {
+    started(&mut Builder::new_current_thread())
+}
+
+fn started(builder: &mut Builder) -> Result<Runtime, Failure> {
+    let runtime = builder
         .max_blocking_threads(32)
         .enable_all()
         .build()

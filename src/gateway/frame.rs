@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::limits::{FRAME_SIZE, RESULT_SIZE};
 use super::problem::{ErrorCode, Problem};
+use super::surrogates::whole_letters;
 
 /// Longest type that an error repeats.
 const REPEATED: usize = 256;
@@ -36,12 +37,15 @@ pub(super) struct Refusal {
 impl ProviderFrame {
     /// Reads a message, text or binary.
     pub fn read(bytes: &[u8]) -> Self {
-        let parse = || match serde_json::from_slice(bytes) {
-            Ok(Value::Object(mut map)) => match map.remove("type") {
+        let parse = || {
+            // A text that a provider cut in the middle of a letter is JSON all the same.
+            let parsed = serde_json::from_slice(bytes).ok();
+            let parsed = parsed.or_else(|| serde_json::from_slice(&whole_letters(bytes)?).ok());
+            let Some(Value::Object(mut map)) = parsed else { return None };
+            match map.remove("type") {
                 Some(Value::String(kind)) => Some(Fields { kind, map }),
                 Some(_) | None => None,
-            },
-            Ok(_) | Err(_) => None,
+            }
         };
         let content = if bytes.len() > RESULT_SIZE { None } else { parse() };
         Self { size: bytes.len(), content }
@@ -108,6 +112,20 @@ mod tests {
         let deep = format!(r#"{{"type":"push","x":{}"#, "[".repeat(100_000));
         assert_eq!(refused(deep.as_bytes(), true), Some(ErrorCode::InvalidJson));
         assert_eq!(refused(br#"{"type":"push"}"#, true), None);
+    }
+
+    #[test]
+    fn half_a_letter_and_every_number_are_read() {
+        let read = |data: &str| {
+            let text = format!(r#"{{"type":"tool.result","data":{data}}}"#);
+            let fields = ProviderFrame::read(text.as_bytes()).admit(true);
+            fields.map(|fields| fields.map["data"].clone()).map_err(|it| it.problem.code)
+        };
+        assert_eq!(read(r#""a\ud83d""#), Ok("a\u{fffd}".into()));
+        assert_eq!(read(r#""\ud83d" 1"#), Err(ErrorCode::InvalidJson));
+        for number in [0.1 + 0.2, 5e-324, f64::MAX, 8.448_845_784_375_07e-73] {
+            assert_eq!(read(&format!("{number:e}")), Ok(number.into()));
+        }
     }
 
     #[test]

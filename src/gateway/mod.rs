@@ -33,6 +33,7 @@ mod sessions;
 mod socket;
 mod state;
 mod stranger;
+mod surrogates;
 mod table;
 #[cfg(test)]
 mod tests;

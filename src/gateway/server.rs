@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::extract::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router, middleware};
 use hyper::server::conn::http1;
@@ -109,10 +110,15 @@ async fn connection(gateway: Gateway, stream: TcpStream, router: Router) {
 
 async fn upgrade(
     Extension(Caller(presence)): Extension<Caller>,
+    uri: Uri,
     asked: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let asked = match asked {
         Ok(asked) => asked,
+        // A provider may name any path, and other programs only those that have a route.
+        Err(_) if uri.path() != "/" => {
+            return (StatusCode::NOT_FOUND, "nothing is here\n").into_response();
+        }
         Err(rejection) => return rejection.into_response(),
     };
     let outgoing = presence.outgoing.lock().unwrap_or_else(PoisonError::into_inner).take();

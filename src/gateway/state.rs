@@ -66,12 +66,15 @@ pub(super) struct ProviderConnection {
     pub(super) authenticate_by: Duration,
     /// When it is pinged next.
     pub(super) ping_at: Duration,
+    /// When its timer is due: for the ping, or for the end of its silence.
+    pub(super) check_at: Duration,
 }
 
 impl ProviderConnection {
     pub(super) fn new(now: Duration) -> Self {
         let authenticate_by = now + AUTH_TIME;
         let rate = RateLimit::new(now);
-        Self { state: ConnectionState::AwaitAuth, rate, heard: now, authenticate_by, ping_at: now }
+        let state = ConnectionState::AwaitAuth;
+        Self { state, rate, heard: now, authenticate_by, ping_at: now, check_at: now }
     }
 }

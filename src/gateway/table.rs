@@ -120,7 +120,7 @@ impl GatewayTable {
         while let Some(timer) = self.timers.take_due(now) {
             match timer {
                 Timer::Authenticate(id) => self.close(id, CloseReason::Unauthenticated, now),
-                Timer::Ping(id) => self.ping(id, now),
+                Timer::Check(id) => self.check(id, now),
                 Timer::Call(id) => self.give_up(id, CancelReason::Timeout),
                 Timer::Announce(session) => self.announce(session),
                 Timer::End(session) => self.tear_down(session, now),
@@ -137,20 +137,26 @@ impl GatewayTable {
         self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
         connection.ping_at = connection.heard + PING_EVERY;
         if state != ConnectionState::Http {
-            self.timers.set(connection.ping_at, Timer::Ping(id));
+            connection.check_at = connection.ping_at;
+            self.timers.set(connection.check_at, Timer::Check(id));
         }
         connection.state = state;
         self.effects.push(Effect::Admit(id));
     }
 
-    fn ping(&mut self, id: ConnectionId, now: Duration) {
+    /// Pings a connection, or ends it if it has been silent for too long.
+    fn check(&mut self, id: ConnectionId, now: Duration) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        if now.saturating_sub(connection.heard) >= SILENCE {
+        let silent_at = connection.heard + SILENCE;
+        if silent_at <= now {
             return self.close(id, CloseReason::Silent, now);
         }
-        connection.ping_at = now + PING_EVERY;
-        self.timers.set(connection.ping_at, Timer::Ping(id));
-        self.effects.push(Effect::Ping(id));
+        if connection.ping_at <= now {
+            connection.ping_at = now + PING_EVERY;
+            self.effects.push(Effect::Ping(id));
+        }
+        connection.check_at = connection.ping_at.min(silent_at);
+        self.timers.set(connection.check_at, Timer::Check(id));
     }
 
     /// Ends a connection from our side.
@@ -167,7 +173,7 @@ impl GatewayTable {
         if self.strangers.remove(&id) {
             self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
         }
-        self.timers.clear(connection.ping_at, Timer::Ping(id));
+        self.timers.clear(connection.check_at, Timer::Check(id));
         if let ConnectionState::Bound(binding) = connection.state {
             self.disconnected(id);
             self.unbind(id, &binding, reason, now);

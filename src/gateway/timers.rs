@@ -11,7 +11,7 @@ pub(super) enum Timer {
     /// The connection must have authenticated.
     Authenticate(ConnectionId),
     /// The connection is pinged, or found dead.
-    Ping(ConnectionId),
+    Check(ConnectionId),
     /// The call must have a result.
     Call(CallId),
     /// The session's changed tools are announced.

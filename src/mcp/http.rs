@@ -157,14 +157,16 @@ async fn handle(service: Service, clients: &Clients, request: Request) -> Respon
     answer.map(Body::new)
 }
 
-/// Refuses requests that a web page could have caused: those with an Origin, and those whose Host
-/// is not a loopback name.
+/// Refuses requests that a web page could have caused: those with an Origin, and those without
+/// exactly one Host that is a loopback name.
 pub async fn local_only(request: Request, next: Next) -> Response {
     let headers = request.headers();
     if headers.contains_key(ORIGIN) {
         return (StatusCode::FORBIDDEN, "web pages have no access\n").into_response();
     }
-    if !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_loopback) {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, more) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next());
+    if more.is_some() || !host.is_some_and(is_loopback) {
         return (StatusCode::FORBIDDEN, "the Host header must name this machine\n").into_response();
     }
     next.run(request).await

@@ -39,10 +39,31 @@ fn only_loopback_hosts_and_no_web_page() {
         ("Host: localhost\r\n".to_owned(), "101"),
         (format!("Host: evil.example:{port}\r\n"), "403"),
         ("Host: localhost.evil.example\r\n".to_owned(), "403"),
+        ("Host: localhost\r\nHost: evil.example\r\n".to_owned(), "403"),
+        ("Accept: */*\r\n".to_owned(), "403"),
         (format!("Host: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n"), "403"),
         (format!("Host: localhost:{port}\r\nOrigin: null\r\n"), "403"),
     ] {
         assert_eq!(upgrade(connect(port), &lines), status, "{lines}");
+    }
+}
+
+#[test]
+fn a_path_without_a_session_is_not_found() {
+    let place = Place::new();
+    let served = place.serve(&[]);
+    for (line, status) in [
+        ("GET /mcp", "404"),
+        ("POST /mcp/", "404"),
+        ("POST /mcp/dev/more", "404"),
+        ("POST /mcp/none", "404"),
+        ("GET /", "400"),
+    ] {
+        let mut stream = connect(served.port());
+        write!(stream, "{line} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).expect("an answer");
+        assert_eq!(&head[9..], status.as_bytes(), "{line}");
     }
 }
 

@@ -126,6 +126,25 @@ fn busy(repo: &Repo, client: &mut Raw) -> String {
     run
 }
 
+#[test]
+fn code_tasks_run_in_the_order_in_which_they_were_sent() {
+    let repo = Repo::new(TASK);
+    let mut command = repo.command(&["mcp", "serve", "--tools", "bridge"]);
+    command.env("RALPH_COPILOT_AGENT", repo.agent("turns: [{steps: [{say: Done.}]}]"));
+    let mut client = Raw::start(command);
+    client.initialize();
+    let asked: Vec<u32> = (2..10).collect();
+    for id in &asked {
+        let params = json!({"name": "copilot_code_task", "arguments": {"prompt": "x"}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        client.send(&call.to_string());
+    }
+    let answered: Vec<Value> = asked.iter().map(|_| client.next()["id"].clone()).collect();
+    assert_eq!(json!(answered), json!(asked));
+    drop(client.stdin.take());
+    assert_eq!(collect(client.child).code, Some(0));
+}
+
 fn hanging(repo: &Repo) -> Raw {
     let agent = repo.agent("turns: [{steps: [{run: ls}, {hang: }]}]");
     let mut command = repo.command(&["mcp", "serve", "--allow-task", "demo"]);

@@ -90,6 +90,16 @@ fn one_run_at_a_time_and_a_cancelled_call_ends_it() {
     }
 }
 
+/// TASK.md may change between the server's look at it and the run's.
+#[test]
+fn a_run_refuses_a_task_that_is_not_the_one_that_was_allowed() {
+    let repo = Repo::new(TASK);
+    let ran = repo.run(HONEST, &["--only-as", &"0".repeat(64)]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has changed since the server started"), "{}", ran.stderr);
+    assert!(repo.task().contains("- [ ] a is there"));
+}
+
 #[test]
 fn depth_is_counted_before_anything_starts() {
     let repo = Repo::new(TASK);

@@ -26,6 +26,9 @@ pub(crate) struct RunArgs {
     /// Check everything and show the first prompt, without starting the agent
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Run only if TASK.md, apart from its ticks, has this digest (passed by `mcp serve`)
+    #[arg(long, value_name = "DIGEST", hide = true)]
+    pub(crate) only_as: Option<String>,
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment

@@ -4,7 +4,8 @@ use crate::agent::AgentCommand;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
-use crate::cli::{launch, mcp::memory};
+use crate::cli::launch;
+use crate::cli::mcp::{has_changed, memory, open_digest};
 use crate::config::{Settings, resolve};
 use crate::engine::Limits;
 use crate::mcp::MemorySources;
@@ -27,6 +28,9 @@ impl RunPlan {
     /// Reads the task and the settings, and looks at the repository and the agent's program.
     pub(in crate::cli) fn of(at: &TaskContext, args: &RunArgs) -> Result<Self, Failure> {
         let task = at.usable()?;
+        if args.only_as.as_ref().is_some_and(|digest| *digest != open_digest(&task)) {
+            return Err(Failure::new(ExitCode::Invalid, has_changed(&at.folder.task_file)));
+        }
         let settings = settings(&at.place, args, &task)?;
         let preflight = preflight(at, &settings)?;
         let templates = templates(&at.place)?;

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
 use crate::mcp::ToolAnswer;
-use crate::model::ExitCode;
+use crate::model::Task;
 use crate::task;
 
 /// The tasks by the names that the human used.
@@ -17,8 +19,7 @@ pub(super) struct AllowedTasks(Vec<AllowedTask>);
 struct AllowedTask {
     named: String,
     file: PathBuf,
-    /// TASK.md without its ticks, which a run makes.
-    text: Vec<u8>,
+    digest: String,
 }
 
 impl AllowedTasks {
@@ -26,18 +27,15 @@ impl AllowedTasks {
     pub(super) fn read(directory: Option<&Path>, names: &[String]) -> Result<Self, Failure> {
         let tasks = names.iter().map(|named| {
             let at = TaskContext::find(directory, named)?;
-            at.usable()?;
-            let file = at.folder.task_file.clone();
-            let bytes = fs::read(&file).map_err(|error| {
-                Failure::new(ExitCode::Invalid, format!("cannot read {}: {error}", file.display()))
-            })?;
-            Ok(AllowedTask { named: named.clone(), file, text: unticked(bytes) })
+            let digest = open_digest(&at.usable()?);
+            Ok(AllowedTask { named: named.clone(), file: at.folder.task_file, digest })
         });
         Ok(Self(tasks.collect::<Result<_, Failure>>()?))
     }
 
-    /// Whether a task may run now.
-    pub(super) fn check(&self, named: &str) -> Result<(), ToolAnswer> {
+    /// Whether a task may run now. Returns the digest that the run has to find, too: TASK.md may
+    /// change before it is read there.
+    pub(super) fn check(&self, named: &str) -> Result<&str, ToolAnswer> {
         let Some(task) = self.0.iter().find(|task| task.named == named) else {
             let names: Vec<&str> = self.0.iter().map(|task| task.named.as_str()).collect();
             let allowed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -47,11 +45,8 @@ impl AllowedTasks {
             )));
         };
         match fs::read(&task.file) {
-            Ok(bytes) if unticked(bytes.clone()) == task.text => Ok(()),
-            Ok(_) => Err(ToolAnswer::error(format!(
-                "{} has changed since the server started: restart the server to allow it as it is",
-                task.file.display()
-            ))),
+            Ok(bytes) if open_digest(&task::parse("", &bytes)) == task.digest => Ok(&task.digest),
+            Ok(_) => Err(ToolAnswer::error(has_changed(&task.file))),
             Err(error) => {
                 Err(ToolAnswer::error(format!("cannot read {}: {error}", task.file.display())))
             }
@@ -59,14 +54,21 @@ impl AllowedTasks {
     }
 }
 
-/// The bytes of TASK.md with every criterion open.
-fn unticked(mut bytes: Vec<u8>) -> Vec<u8> {
-    for criterion in task::parse("", &bytes).criteria {
+/// The digest of TASK.md without its ticks, which a run makes.
+pub(in crate::cli) fn open_digest(task: &Task) -> String {
+    let mut bytes = task.source.clone().into_bytes();
+    for criterion in &task.criteria {
         if let Some(mark) = bytes.get_mut(criterion.mark) {
             *mark = b' ';
         }
     }
-    bytes
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why a task that was allowed does not run.
+pub(in crate::cli) fn has_changed(file: &Path) -> String {
+    let file = file.display();
+    format!("{file} has changed since the server started: restart the server to allow it as it is")
 }
 
 #[cfg(test)]
@@ -75,9 +77,9 @@ mod tests {
 
     #[test]
     fn a_tick_is_no_change_and_everything_else_is() {
-        let of = |text: &str| unticked(text.as_bytes().to_vec());
-        let open = "# T\n\n- [ ] one\n- [ ] two\n";
-        assert_eq!(of("# T\n\n- [x] one\n- [X] two\n"), open.as_bytes());
-        assert_ne!(of("# T\n\n- [x] one\n- [x] three\n"), open.as_bytes());
+        let of = |text: &str| open_digest(&task::parse("", text.as_bytes()));
+        let open = of("# T\n\n- [ ] one\n- [ ] two\n");
+        assert_eq!(of("# T\n\n- [x] one\n- [X] two\n"), open);
+        assert_ne!(of("# T\n\n- [x] one\n- [x] three\n"), open);
     }
 }

@@ -92,10 +92,11 @@ impl LoopTools {
     }
 
     async fn run_task(&self, task: &str, wait: bool, depth: u32, call: &Call) -> ToolAnswer {
-        if let Err(refused) = self.allowed.check(task) {
-            return refused;
-        }
-        let (started, steps) = match self.start(task, depth).await {
+        let digest = match self.allowed.check(task) {
+            Ok(digest) => digest,
+            Err(refused) => return refused,
+        };
+        let (started, steps) = match self.start(task, digest, depth).await {
             Ok(started) => started,
             Err(refused) => return refused,
         };
@@ -109,6 +110,7 @@ impl LoopTools {
     async fn start(
         &self,
         task: &str,
+        digest: &str,
         depth: u32,
     ) -> Result<(StartedRun, mpsc::Receiver<String>), ToolAnswer> {
         let mut running = self.run.lock().await;
@@ -119,7 +121,11 @@ impl LoopTools {
                  time"
             )));
         }
-        let command = self.own.command(&self.folder, depth, ["run", "--json", "--", task]);
+        let command = self.own.command(
+            &self.folder,
+            depth,
+            ["run", "--json", "--only-as", digest, "--", task],
+        );
         let child = Supervised::spawn(command, &self.own.mark)
             .map_err(|error| ToolAnswer::error(error.to_string()))?;
         let (first, began) = oneshot::channel();

@@ -16,7 +16,7 @@ use super::workspace::{START_ELSEWHERE, Workspace, in_repository};
 use crate::cli::args::{McpServeArgs, ToolSet};
 use crate::cli::failure::Failure;
 use crate::cli::paths::{canonical, directory};
-use crate::cli::runtime::runtime;
+use crate::cli::runtime::runtime_in_order;
 use crate::mcp::{Toolbox, Tools, serve_stdio};
 use crate::model::ExitCode;
 use crate::sys::depth::{Depth, DepthError};
@@ -42,7 +42,8 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
         Ok(()) => AllowedTasks::read(named, &args.allow_task)?,
         Err(_) => AllowedTasks::default(),
     };
-    let runtime = runtime()?;
+    // Each request is a task: code tasks wait in the order in which they were read.
+    let runtime = runtime_in_order()?;
     let ended = runtime.block_on(async {
         let stop = Shutdown::default();
         let mark = own.mark.clone();

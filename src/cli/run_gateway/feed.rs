@@ -105,7 +105,7 @@ impl Feed {
     fn pushed(&self, push: PushedEvent) {
         let metadata = push.metadata.map(Value::Object);
         let more = metadata.as_ref().map_or(0, |it| it.to_string().len());
-        let size = push.text.len() + more;
+        let size = push.text.len() + push.stream.len() + more;
         let for_agent = push.level == PushLevel::Inject;
         let mut state = self.lock();
         if !state.budget.takes(size, self.began.elapsed()) {

@@ -1,5 +1,7 @@
 //! Limits: strangers, silence, rates, pushes.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::world::{World, seconds};
@@ -45,6 +47,23 @@ fn a_silent_connection_is_pinged_and_then_ended() {
     assert_eq!(seen.closed, [(provider, CloseReason::Silent)]);
     // The name of its tool is free again.
     world.provider("p", &["greet"]);
+}
+
+#[test]
+fn silence_counts_from_the_last_word_and_not_from_a_ping() {
+    let mut world = World::new();
+    let provider = world.provider("p", &[]);
+    world.now += Duration::from_millis(100);
+    world.table.heard(provider, world.now);
+    let mut pings = 0;
+    for _ in 0..300 {
+        let seen = world.wait(Duration::from_millis(100));
+        pings += seen.pings;
+        let over = (seen.closed.len(), world.now) == (1, Duration::from_millis(30_100));
+        assert_eq!(over, !seen.closed.is_empty(), "{:?}", world.now);
+        assert_eq!(over, world.now == Duration::from_millis(30_100));
+    }
+    assert_eq!(pings, 2);
 }
 
 #[test]

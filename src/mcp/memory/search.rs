@@ -31,7 +31,7 @@ pub(super) fn search(query: &str, files: impl IntoIterator<Item = (String, Strin
             if found > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
                 let score = found as f64 / words.len() as f64;
-                hits.push(Hit { file: file.clone(), score, line: line.trim().to_owned() });
+                hits.push(Hit { file: file.clone(), score, line: line.to_owned() });
             }
         }
     }

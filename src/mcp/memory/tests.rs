@@ -70,7 +70,7 @@ fn search_ranks_lines_by_the_share_of_words_over_all_folders() {
     let lines = "[b.md] (score: 0.67) Tests need a Database\n\
                  [a.md] (score: 0.67) the database of the tests is postgres\n\
                  [b.md] (score: 0.33) use pnpm\n\
-                 [a.md] (score: 0.33) pnpm, never npm";
+                 [a.md] (score: 0.33)   pnpm, never npm";
     assert_eq!(found, ok(lines));
     let one = scene.call("memory_search", json!({"query": "database pnpm", "limit": 1}));
     assert_eq!(one, ok("[b.md] (score: 0.50) use pnpm"));

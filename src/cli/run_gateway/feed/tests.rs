@@ -29,19 +29,23 @@ impl Bench {
 
     /// Lets a provider push this text; returns the text in the journal.
     fn push(&self, level: PushLevel) -> String {
+        self.push_to(TOLD.to_owned(), level);
+        match self.last() {
+            EventKind::EventPushed { text, .. } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn push_to(&self, stream: String, level: PushLevel) {
         self.feed.take(GatewayEvent::Pushed(PushedEvent {
             session: "s".to_owned(),
             provider: "p".to_owned(),
             level,
             text: TOLD.to_owned(),
-            stream: TOLD.to_owned(),
+            stream,
             metadata: None,
             injected: (level == PushLevel::Inject).then(|| TOLD.to_owned()),
         }));
-        match self.last() {
-            EventKind::EventPushed { text, .. } => text,
-            other => panic!("{other:?}"),
-        }
     }
 
     fn last(&self) -> EventKind {
@@ -60,6 +64,14 @@ async fn events_for_people_and_the_agent_are_cleaned_and_kept_ones_are_data() {
     assert_eq!(bench.push(PushLevel::Inject), PLAIN);
     let [event] = bench.feed.take_events().try_into().expect("one event");
     assert_eq!((event.text.as_str(), event.stream.as_str()), (PLAIN, PLAIN));
+}
+
+#[tokio::test]
+async fn the_name_of_a_stream_counts_like_a_text() {
+    let bench = Bench::new();
+    bench.push_to("s".repeat(17 << 20), PushLevel::Keep);
+    let EventKind::Notice { message } = bench.last() else { panic!("it was kept") };
+    assert!(message.contains("more than a run keeps"), "{message}");
 }
 
 #[tokio::test]
