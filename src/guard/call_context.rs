@@ -33,7 +33,7 @@ pub(super) enum WriteKind {
     Move,
 }
 
-/// What of a file is read.
+/// The part of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadKind {
     /// Its content.
@@ -46,14 +46,14 @@ pub(super) enum ReadKind {
     Name,
 }
 
-/// What is known and noted about one call: the policy, the files it names, what it writes.
+/// The known facts about one call: the policy, the files that it names, its writes.
 ///
 /// Programs and tools ask it about paths, tracked files and the budget; how the shell walks a
 /// line is no part of it.
 pub(super) struct CallContext<'a> {
     policy: &'a Policy,
     files: &'a dyn Files,
-    /// What stands at paths that were asked about.
+    /// The entries at the paths that were asked about.
     resolved: HashMap<PathBuf, FileKind>,
     /// Folders that were looked through: a long line may name one again and again.
     trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
@@ -63,17 +63,17 @@ pub(super) struct CallContext<'a> {
     writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
     changed: BTreeSet<PathBuf>,
-    /// What a human has to approve, if the user's rules say so.
+    /// The part that a human has to approve, if the user's rules say so.
     ask: Option<Denial>,
     /// Commands that may still be looked at.
     budget: usize,
 }
 
-/// What an allowed call comes to.
+/// The result of an allowed call.
 pub(super) struct Noted {
     /// Canonical paths that are written.
     pub(super) writes: BTreeSet<PathBuf>,
-    /// What a human has to approve first.
+    /// The part that a human has to approve first.
     pub(super) ask: Option<Denial>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> CallContext<'a> {
         self.policy
     }
 
-    /// What stands at an absolute path, links not followed.
+    /// The entry at an absolute path, without following links.
     pub(super) fn kind(&self, path: &Path) -> FileKind {
         self.files.kind(path)
     }
@@ -178,7 +178,7 @@ impl<'a> CallContext<'a> {
         tree
     }
 
-    /// What the call comes to, once all of it was allowed.
+    /// The result of the call, once all of it was allowed.
     pub(super) fn noted(self) -> Noted {
         Noted { writes: self.writes, ask: self.ask }
     }
@@ -249,8 +249,8 @@ impl<'a> CallContext<'a> {
         Ok(())
     }
 
-    /// What the user's rules say about a path: a denial, or the rule that lets it
-    /// through. What a human has to approve is noted.
+    /// The decision of the user's rules about a path: a denial, or the rule that allows it. A need
+    /// for a human's approval is recorded.
     pub(super) fn ruled_path(
         &mut self,
         path: &Path,

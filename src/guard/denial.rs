@@ -11,7 +11,7 @@ pub(super) struct Denial {
     pub(super) why: String,
     /// The part of the call, as people read it; filled in where it is known.
     pub(super) part: Option<String>,
-    /// What passes instead.
+    /// A permitted alternative.
     pub(super) instead: Option<String>,
 }
 
@@ -46,7 +46,7 @@ const INTENTS: &[&str] = &[
     "tool.",
 ];
 
-/// What a denial rests on.
+/// The basis of a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DenialKind {
     /// The call plainly does what its rule forbids.
@@ -68,7 +68,7 @@ impl Denial {
         Self { rule: rule.into(), why: why.into(), part: None, instead: None }
     }
 
-    /// What it rests on.
+    /// Its basis.
     pub(super) fn kind(&self) -> DenialKind {
         if INTENTS.iter().any(|intent| self.rule.starts_with(intent)) {
             DenialKind::Intent

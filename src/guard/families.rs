@@ -1,6 +1,6 @@
 //! The purpose of a tool, by its name alone.
 
-/// What a tool is for, by its name.
+/// The purpose of a tool, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Shell,

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-/// What stands at a path, links not followed.
+/// The kind of entry at a path, without following links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing.
@@ -27,7 +27,7 @@ pub enum FileKind {
 
 /// The questions.
 pub trait Files: Sync {
-    /// What stands at an absolute path; the last component is not followed.
+    /// The entry at an absolute path; the last component is not followed.
     fn kind(&self, path: &Path) -> FileKind;
 
     /// The bytes of a file.
@@ -90,7 +90,7 @@ pub(super) struct Real {
     pub(super) path: PathBuf,
     /// Places of the links that were followed.
     pub(super) links: Vec<PathBuf>,
-    /// What stands there.
+    /// The entry at the path.
     pub(super) kind: FileKind,
 }
 

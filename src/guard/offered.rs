@@ -22,11 +22,11 @@ use super::tools::any_text;
 pub struct OfferedTool {
     /// Its name in rules, the journal and the audit: `memory_search`, or `<provider>.<tool>`.
     pub name: String,
-    /// What is behind it.
+    /// The tool's implementation.
     pub kind: OfferedKind,
 }
 
-/// What is behind an offered tool.
+/// The implementation of an offered tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfferedKind {
     /// Memory, which is only read.

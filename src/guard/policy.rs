@@ -51,9 +51,9 @@ pub struct Policy {
     pub network: NetworkAccess,
     /// The one change of TASK.md that is the agent's to make.
     pub focus: Option<TickRule>,
-    /// What the user's configuration says on top.
+    /// The additions of the user's configuration.
     pub rules: Rules,
-    /// What the kernel enforces around shell commands.
+    /// The kernel's limits on shell commands.
     pub tier: Tier,
     /// When the run began: in a sandbox, a command may delete what was made later.
     pub started: Option<SystemTime>,

@@ -12,7 +12,7 @@ pub enum PolicyError {
     Glob {
         /// As written.
         pattern: String,
-        /// What is wrong with it.
+        /// The error.
         source: globset::Error,
     },
     /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
@@ -22,7 +22,7 @@ pub enum PolicyError {
         place: Option<Box<RulePlace>>,
         /// Its id, or what it consists of.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         why: String,
     },
     /// A command of `allow` cannot be split into words.

@@ -11,7 +11,7 @@ use super::files::FileKind;
 use super::places::{TASK_FILES, is_setting};
 use super::secrets;
 
-/// What passes instead of a change that is the human's to make.
+/// The alternative to a change that only the human may make.
 const LEAVE: &str = "leave it unchanged, and note in progress.md what should change";
 
 impl CallContext<'_> {

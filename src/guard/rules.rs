@@ -283,7 +283,7 @@ impl Command {
     }
 }
 
-/// What relative and home paths begin with.
+/// The beginnings of relative and home paths.
 struct Roots<'a> {
     workspace: &'a Path,
     home: Option<&'a Path>,

@@ -150,7 +150,7 @@ pub(super) fn file_name(name: &str) -> bool {
         || stem.starts_with("service-account") && extension == "json"
 }
 
-/// What a name says of the value behind it.
+/// The meaning of a name for the value behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     /// It is a secret.
@@ -186,7 +186,7 @@ const PERHAPS: &[&str] = &["key", "pat"];
 /// Words that mean one behind a word of `KEYS` only.
 const MANY: &[&str] = &["keys", "tokens"];
 
-/// What a secret key is for, or whose it is.
+/// The purpose of a secret key, or its owner.
 const KEYS: &str = "access account admin aes api app auth cipher client deploy encryption hmac \
     instrumentation jwt license master private secret service session shared signing ssh \
     storage stream subscription algolia anthropic aws azure claude cloudflare cohere \
@@ -200,7 +200,7 @@ const USERS: &[&str] = &["db", "user", "admin", "root", "smtp", "ftp", "ssh", "m
 /// Other words that mean a secret together, at the end of a name.
 const TOGETHER: &[(&str, &str)] = &[("connection", "string"), ("key", "base"), ("auth", "config")];
 
-/// What a key is that is no secret: keys of databases, of maps, of keyboards, public ones.
+/// Keys that are not secret: keys of databases, of maps, of keyboards, public ones.
 const PLAIN_KEYS: &str = "active alt any arrow attr attribute bucket cache candidate child column composite \
     config control ctrl current data dedup default dict distribution down enter entity \
     env escape event feature field file fingerprint first flag foreign function gpg \
@@ -224,7 +224,7 @@ pub(super) fn last_words() -> impl Iterator<Item = &'static str> {
     WORDS.iter().chain(BEHIND).chain(PERHAPS).chain(MANY).chain(together).copied()
 }
 
-/// What the name of a field, an option or a variable says, by its last words.
+/// The meaning of a field's, an option's, or a variable's name, by its last words.
 pub(super) fn name(name: &str) -> Says {
     // The shell's own folders.
     if matches!(name, "PWD" | "OLDPWD") {

@@ -8,7 +8,7 @@ use super::files::Files;
 use super::patches::{self, Hunk, PatchChange, Patched};
 use super::policy::Policy;
 
-/// What a file tool would do to one file.
+/// A file tool's effect on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Edit {
     /// The whole content.

@@ -198,7 +198,8 @@ impl ToolInput {
         }
     }
 
-    /// What a patch of any other form names: a tool may go by that, and not by its arguments.
+    /// The files that a patch of any other form names: a tool may follow it instead of its
+    /// arguments.
     fn patched(&mut self, field: &Value) {
         match field {
             Value::String(text) => {

@@ -101,7 +101,7 @@ impl Call<'_> {
         }
     }
 
-    /// What the built-in rules say, and what a human has to approve on top.
+    /// The decision of the built-in rules, and the additional need for a human's approval.
     fn understood(
         &self,
         input: &Value,
@@ -241,8 +241,8 @@ impl Call<'_> {
         Ok((decision, ask))
     }
 
-    /// What the user's rules say about a command that the task names word for word: a denial, or
-    /// what a human has to approve.
+    /// The decision of the user's rules about a command that the task names word for word: a
+    /// denial, or a human's approval.
     fn ruled_command(&self, command: &str) -> Result<Option<Denial>, Denial> {
         let words: Vec<_> = shlex::split(command).into_iter().flatten().map(Some).collect();
         let Some(ruling) = self.policy.rules.command(&words) else { return Ok(None) };

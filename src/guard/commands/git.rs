@@ -14,7 +14,7 @@ use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::secrets;
 
-/// What the runner alone writes, and git ignores.
+/// Files that only the runner writes, and git ignores.
 const RUNNERS_FILES: [&str; 3] = [".ralph/memory/lessons.md", ".ralph/runs", ".ralph/audit"];
 
 /// The runner's file that staging this path would take: one that it names, or, by force, one in the
@@ -305,7 +305,8 @@ impl Judge<'_> {
     }
 }
 
-/// What git plainly does to history, branches, settings, or a remote, by its command and words.
+/// Plain effects of a git command on history, branches, settings, or a remote, by its command and
+/// words.
 fn intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
     let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
     let first = words.iter().find(|word| !word.starts_with('-')).copied();
@@ -364,7 +365,7 @@ fn intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
     }
 }
 
-/// What git plainly does to branches, tags, remotes, or its own data.
+/// Plain effects of a git command on branches, tags, remotes, or its own data.
 fn names_intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
     const ASKS: [&str; 5] =
         ["--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];

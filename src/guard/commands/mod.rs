@@ -119,8 +119,8 @@ impl Judge<'_> {
         self.cx.policy().rules.allow_unknown() && rules::unknown(&denial.rule) && !hidden
     }
 
-    /// What the user's rules say about a command: a denial, or the rule that lets it through. What
-    /// a human has to approve is noted.
+    /// The decision of the user's rules about a command: a denial, or the rule that allows it. A
+    /// need for a human's approval is recorded.
     fn ruled(&mut self, words: &[Option<String>]) -> Result<Option<RuleDecision>, Denial> {
         let rules = &self.cx.policy().rules;
         if !rules.about_commands() {

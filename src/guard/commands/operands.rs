@@ -164,7 +164,7 @@ impl Judge<'_> {
             && !folders.any(|folder| self.cx.inside(folder) && is_installed(folder))
     }
 
-    /// What searches the folder it is in when none is named.
+    /// Programs that search the current folder if none is named.
     fn without_folder(
         &mut self,
         place: &Place,
@@ -317,7 +317,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// What a tool changes: a file, or what lies below a folder.
+    /// The target of a tool's changes: a file, or everything below a folder.
     fn changes(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
         let text = value.head();
         if value.text().is_some() && text.contains([':', '=', ',']) {

@@ -60,7 +60,7 @@ impl Judge<'_> {
     }
 }
 
-/// What stands before an address, and the address.
+/// The text before an address, and the address.
 fn without_address(text: &str) -> (&str, Option<&str>) {
     let Some(at) = text.find("://") else { return (text, None) };
     let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');

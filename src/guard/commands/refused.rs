@@ -79,7 +79,7 @@ pub(in crate::guard) const GROUPS: &[Group] = &[
     },
 ];
 
-/// What refused programs may be asked: the first word, and the words behind it are names.
+/// Harmless queries of refused programs: the first word, and the words behind it are names.
 const QUESTIONS: &[(&str, &str)] = &[
     ("pip pip3", "list show freeze check inspect -V"),
     ("terraform tofu", "fmt validate version"),

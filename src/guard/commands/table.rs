@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What a value or an operand is; the letters are explained in the table.
+/// The kind of a value or an operand; the table explains the letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::guard) enum Kind {
     Text,
@@ -32,7 +32,7 @@ pub(in crate::guard) enum Kind {
     Special(&'static str),
 }
 
-/// What an option does with a value.
+/// An option's use of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::guard) enum Takes {
     Nothing,
@@ -41,7 +41,7 @@ pub(in crate::guard) enum Takes {
     Attached(Kind),
 }
 
-/// What is known of a program or one of its subcommands.
+/// The known facts about a program or one of its subcommands.
 #[derive(Clone, Debug, Default)]
 pub(in crate::guard) struct Entry {
     /// It runs code of the project.
@@ -62,7 +62,7 @@ pub(in crate::guard) struct Entry {
 }
 
 impl Entry {
-    /// What an option takes, if it is listed.
+    /// The value of an option, if it is listed.
     pub(in crate::guard) fn option(&self, name: &str) -> Option<Takes> {
         self.options.get(name).copied()
     }

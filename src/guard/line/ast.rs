@@ -48,7 +48,7 @@ pub(in crate::guard) struct Simple {
     pub(in crate::guard) text: String,
 }
 
-/// What a compound command does with its scripts.
+/// The use of its scripts in a compound command.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::guard) enum Compound {
     /// `{ …; }`

@@ -23,7 +23,7 @@ const MOST_DEPTH: usize = 24;
 /// Values of a loop that are walked one by one.
 const MOST_ROUNDS: usize = 40;
 
-/// What one more round of a loop costs, in commands.
+/// The cost of one more round of a loop, in commands.
 const COST_OF_A_ROUND: usize = 25;
 
 /// Longest word that variables may make, in bytes; the line itself may have longer ones.
@@ -32,7 +32,7 @@ const LONGEST_WORD: usize = 256 * 1024;
 /// Variables of the environment that may be shown.
 const SHOWN: &str = "PATH USER SHELL LOGNAME HOSTNAME TMPDIR CI TERM LANG";
 
-/// What a redirection costs, in commands.
+/// The cost of a redirection, in commands.
 const COST_OF_A_REDIRECTION: usize = 5;
 
 /// One line under judgment.
@@ -50,7 +50,7 @@ pub(in crate::guard) struct Judge<'a> {
     depth: usize,
 }
 
-/// What a command is connected to.
+/// The connections of a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::guard) struct Streams {
     /// It reads text of the line itself, which is not empty.
@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
         std::mem::take(&mut self.parts)
     }
 
-    /// What the line comes to.
+    /// The result of the line.
     pub(super) fn noted(self) -> Noted {
         self.cx.noted()
     }

@@ -125,7 +125,7 @@ impl Parser {
         }
     }
 
-    /// What follows a dollar sign.
+    /// The expansion after a dollar sign.
     fn dollar(&mut self, quoted: bool) -> Result<Piece, Denial> {
         if self.looks_at("((") {
             return Err(unclear("arithmetic"));

@@ -60,7 +60,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What a pattern matches below a folder; without a match, the pattern itself.
+    /// The matches of a pattern below a folder; without a match, the pattern itself.
     fn matches(
         &mut self,
         root: &Path,

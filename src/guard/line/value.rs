@@ -24,7 +24,7 @@ impl Arg {
         }
     }
 
-    /// What it begins with, for people and for telling options from operands.
+    /// Its beginning, for people and for distinguishing options from operands.
     pub(in crate::guard) fn head(&self) -> &str {
         match self {
             Self::Text(text) | Self::Pattern(text) => text,

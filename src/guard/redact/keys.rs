@@ -19,7 +19,7 @@ const BEFORE_END: usize = 16 * 1024;
 /// Longest text before a line of a key, in bytes.
 const LONGEST_PREFIX: usize = 120;
 
-/// What lines before a key's body begin with.
+/// The beginnings of lines before a key's body.
 const HEADERS: &[&str] = &["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
 
 /// The text without private keys; `None` if it has none.
@@ -179,7 +179,7 @@ impl Iterator for Lines<'_> {
 /// The prefix of each line of a key.
 struct Prefix(String);
 
-/// What a line is to a key.
+/// The role of a line in a key.
 enum Line {
     Blank,
     Header,

@@ -18,9 +18,9 @@ use super::quotes::{Strings, quoted_ends};
 use super::value::{self, ValueContext};
 use crate::guard::secrets::{self, Says};
 
-/// What follows a name: the sign, then a quote, or a value without one. A quote may have a
-/// prefix (`$'…'`, `b"…"`), be tripled, be one in a string of a shell (`'\''`), or be a
-/// typographic one. A type may precede the sign.
+/// The text after a name: the sign, then a quote, or a value without one. A quote may have a prefix
+/// (`$'…'`, `b"…"`), be tripled, be one in a string of a shell (`'\''`), or be a typographic one. A
+/// type may precede the sign.
 const PAIR: &str = concat!(
     r#"^(?P<close>(?:\\*["']?|[”’»›])\]?|%(?:25)*2[27])"#,
     r#"(?P<sign>[ \t]*=>[ \t]*|[ \t]*[:?]=[ \t]*|[ \t]*:[ \t]*&?(?:'static[ \t]+)?[A-Za-z_][A-Za-z0-9_.:]{0,40}[ \t]+=[ \t]+|[ \t]+=[ \t]+|=|[ \t]*:[ \t]*|[ \t]+|%(?:25)*3[ADad](?:%(?:25)*2[027])*)"#,
@@ -32,7 +32,7 @@ const PAIR: &str = concat!(
 const LONGEST_NAME: usize = 64;
 
 struct Pairs {
-    /// What a name ends with.
+    /// The endings of a name.
     lasts: AhoCorasick,
     pair: LazyPattern,
     records: [(&'static str, LazyPattern); 2],

@@ -15,7 +15,7 @@ use super::redactor::Redactor;
 const SHORTEST: usize = 8;
 /// The length from which letters of one case are a secret, in bytes.
 const LONG: usize = 20;
-/// What programs look for at the beginning of a key, and that is not secret.
+/// The public beginnings of keys, which programs look for.
 const PREFIXES: [&str; 2] = ["base64:", "hex:"];
 
 /// Replaces secret values by others that look alike: the same value by the same, as long as it

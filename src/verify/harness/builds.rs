@@ -11,7 +11,7 @@ use super::files::text;
 use super::paths::{extension, file_name, inside};
 use super::reader::{ReadAt, Reader};
 
-/// Reads what the tests of a build run, if a command runs them.
+/// Reads the commands that the tests of a build run, if a command runs them.
 pub(super) fn run(
     reader: &mut Reader<'_>,
     program: &str,

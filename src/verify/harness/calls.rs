@@ -14,11 +14,11 @@ pub(super) struct StartedProgram {
     pub(super) line: String,
     /// The folder that the call names.
     pub(super) folder: Option<String>,
-    /// What becomes of the result.
+    /// The use of the result.
     pub(super) used: Used,
 }
 
-/// The languages that are read, by what their calls are named.
+/// The languages that are read, by the names of their calls.
 struct Starters {
     /// Calls whose words are a command.
     commands: LazyLock<Regex>,
@@ -107,7 +107,7 @@ fn starters(language: &str) -> Option<&'static Starters> {
     })
 }
 
-/// What code starts.
+/// A program that code starts.
 pub(super) fn starts(language: &str, code: &str) -> Vec<StartedProgram> {
     let Some(row) = starters(language) else { return Vec::new() };
     let code = without_comments(code);
@@ -285,7 +285,7 @@ fn resolved(words: &[String], code: &str) -> Vec<Vec<String>> {
     values.iter().take(20).map(with).collect()
 }
 
-/// The words of a call: its texts, and `$NAME` for what is not one.
+/// The words of a call: its texts, and `$NAME` for anything else.
 fn words(arguments: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let chars: Vec<char> = arguments.chars().collect();
@@ -345,7 +345,7 @@ fn words(arguments: &str) -> Vec<String> {
     words
 }
 
-/// What a name stands for.
+/// The value of a name.
 fn named(name: &str) -> String {
     match name {
         "sys.executable" => "python3".to_owned(),

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Whether a text or a pattern is nothing but a script's word on whether all is well. A small `ok`
-/// may be what a program answers.
+/// Is a text or a pattern only a script's word on whether all is well? A lower-case `ok` may be a
+/// program's answer.
 pub(super) fn is_claim(text: &str) -> bool {
     static FILLING: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(

@@ -30,8 +30,8 @@ pub(super) fn is_test_code(path: &Path, code: &str) -> bool {
     pattern.is_match(code)
 }
 
-/// Whether a file that tests load is theirs: it calls assertions, compares two parameters and fails,
-/// or ends the process although it is no program.
+/// Does a file that tests load belong to them? It calls assertions, compares two parameters and
+/// fails, or ends the process without being a program.
 pub(super) fn fails(path: &Path, code: &str) -> bool {
     let ends: &Regex = match extension(path) {
         "py" => &PYTHON_ENDS,
@@ -58,7 +58,7 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("")
 }
 
-/// Whether a program checks what calls give, and reads no input.
+/// Does a program check the results of calls, without reading input?
 pub(super) fn is_checking_program(code: &str) -> bool {
     static INPUT: LazyLock<Regex> =
         LazyLock::new(|| regex(r"\bos\.(?:Args|Stdin)\b|\bflag\.|\benv::args|\bstdin\(\)"));
@@ -132,7 +132,7 @@ static C_TESTS: LazyLock<Regex> = LazyLock::new(|| {
 
 static C_MAIN: LazyLock<Regex> = LazyLock::new(|| regex(r"\bmain\s*\(\s*(?:void)?\s*\)"));
 
-/// What a call gives is compared with a value that is no error code.
+/// A call's result is compared with a value that is not an error code.
 static C_ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"\b(?:assert|ASSERT|CHECK|EXPECT|REQUIRE)\w*!?\s*\([^;\n]*\w\([^;\n]*(?:==|cmp\()",

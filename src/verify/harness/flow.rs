@@ -8,14 +8,14 @@ use regex::Regex;
 use super::claims::is_claim;
 use super::deciding;
 
-/// What code does with the result of a program.
+/// The use of a program's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Used {
     /// It compares the output.
     Compared,
     /// The test that starts the program compares something.
     Beside,
-    /// Nothing but the exit status, or what the program says of itself.
+    /// Only the exit status, or the program's own report.
     Status,
 }
 
@@ -50,7 +50,7 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What becomes of the result of the call between two places.
+/// The use of the result of the call between two places.
 pub(super) fn used(code: &str, from: usize, to: usize) -> Used {
     let line_start = code[..from].rfind('\n').map_or(0, |at| at + 1);
     let line_end = code[to..].find('\n').map_or(code.len(), |at| to + at);

@@ -8,7 +8,7 @@ use super::paths::{folder, normal};
 /// Most links that are followed for one path.
 const MOST: usize = 40;
 
-/// What a path leads to when all links in it are followed. `None` if that is outside of the tree.
+/// The target of a path when all links in it are followed. `None` if it is outside the tree.
 pub(in crate::verify) fn link_target(tree: &dyn SourceTree, path: &Path) -> Option<PathBuf> {
     let is_link =
         |path: &&Path| tree.paths().get(*path).is_some_and(|it| it.kind == EntryKind::Link);

@@ -102,7 +102,7 @@ fn assignments(code: &str) -> Vec<(&str, &str)> {
     sets.filter_map(|it| Some((it.get(1)?.as_str(), it.get(2)?.as_str()))).collect()
 }
 
-/// What tools load from files beside the check: `.env`, `.npmrc`.
+/// Files that tools load beside the check: `.env`, `.npmrc`.
 pub(super) fn by_files(reader: &mut Reader<'_>, program: &str, place: &ReadAt, depth: usize) {
     for name in [".env", ".envrc", ".env.test"] {
         if let Some(code) = inside(&place.folder, name).and_then(|path| text(reader.start, &path)) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What a program does with its files.
+/// A program's use of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     /// Runs a shell script.
@@ -70,7 +70,7 @@ pub(super) fn is_tool(name: &str) -> bool {
     lists(RUNNERS, name) || lists(LOOKS, name) || lists(INTERPRETERS, name)
 }
 
-/// What a program does, by its name.
+/// The use of its files, by the program's name.
 pub(super) fn program(word: &str) -> Program {
     if matches!(word, "." | "source") {
         return Program::Source;
@@ -149,7 +149,7 @@ fn after_options<'w>(wrapper: &str, words: &'w [String]) -> &'w [String] {
     words.get(at..).unwrap_or_default()
 }
 
-/// What `find` runs: the words between `-exec` and the end of its command.
+/// The command that `find` runs: the words between `-exec` and the end of its command.
 pub(super) fn executed_words(words: &[String]) -> Option<&[String]> {
     words.first().filter(|word| word.as_str() == "find")?;
     let runs = ["-exec", "-execdir", "-ok", "-okdir"];

@@ -9,7 +9,7 @@ use super::files::{EntryKind, SourceTree};
 use super::table::Table;
 use crate::model::InlineTest;
 
-/// Two trees, and what the task says about them.
+/// Two trees, and the task's statements about them.
 #[derive(Clone, Copy)]
 pub struct HarnessQuestion<'a> {
     /// The task's start, with later content of humans and accepted work laid over it.
@@ -37,7 +37,7 @@ pub struct HarnessCheck<'a> {
     pub missing_at_start: bool,
 }
 
-/// What the third run changes, and what the verdict says about it.
+/// The changes for the third run, and the verdict's remarks about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PutBack {
     /// Edits of the current tree, removals first. Empty: skip the third run.

@@ -12,7 +12,7 @@ use super::programs::{self, Program};
 use super::shell::ShellCommand;
 use super::table::Table;
 
-/// What the checks run and look at.
+/// The files that the checks run and look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judges {
     /// Files of the start whose exit status decides, and what they load.
@@ -52,7 +52,7 @@ pub(super) enum Unread {
     Judge(PathBuf),
 }
 
-/// What was found, and what is left to read.
+/// The findings, and the files that are left to read.
 pub(super) struct Reader<'a> {
     pub(super) start: &'a dyn SourceTree,
     pub(super) table: &'a Table,
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was found. What is run in one place and compared in another is the product.
+    /// The findings. A program that is run in one place and compared in another is the product.
     pub(super) fn finish(mut self) -> Judges {
         for path in &self.run {
             if !self.certain.contains(path) && self.compared.contains(path) && !self.is_known(path)

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::files::{SourceTree, text};
 use super::paths::extension;
 
-/// What a file does to the test framework now that it did not do at the start.
+/// The changes of a file to the test framework since the start.
 pub(super) fn tampers(
     start: &dyn SourceTree,
     now: &dyn SourceTree,
@@ -65,7 +65,7 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
 /// `unittest` asks a package which tests it has.
 static LOADED: LazyLock<Regex> = LazyLock::new(|| regex(r"\bload_tests\b"));
 
-/// What `doctest` reads of a module.
+/// The texts of a module that `doctest` reads.
 static DOCTESTS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b__test__\b|\b__doc__\b|\bdoctest\."));
 
 static NODE: LazyLock<Regex> = LazyLock::new(|| {

@@ -226,7 +226,7 @@ fn of_tables(
     }
 }
 
-/// What is at a path of keys.
+/// The value at a path of keys.
 fn tables<'v>(value: &'v Value, path: &[&str]) -> Vec<&'v Value> {
     match path.split_first() {
         None => vec![value],

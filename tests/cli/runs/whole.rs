@@ -198,7 +198,7 @@ fn the_task_may_be_named_in_short_and_lie_in_ralph_active() {
 fn a_time_limit_ends_a_turn_and_the_next_run_begins_on_a_clean_tree() {
     let repo = Repo::new(THREE);
     let script = "turns: [{steps: [{write: {path: half.txt, text: half}}, {hang: }]}]";
-    let ran = repo.run(script, &["--max-duration", "1s"]);
+    let ran = repo.run(script, &["--max-duration", "5s"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     exit 3: limit_reached
     - [ ] a is there

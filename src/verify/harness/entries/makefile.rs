@@ -7,7 +7,7 @@ pub(in super::super) struct Chunk {
     pub(super) kind: LineKind,
 }
 
-/// What a part is.
+/// The kinds of a part.
 #[derive(Clone, Debug)]
 pub(super) enum LineKind {
     Variable { name: String, value: String },
@@ -112,8 +112,8 @@ pub(super) fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// What the rules of a target run, and what they need. A pattern's stem replaces `$*`; without one,
-/// `$*` stays.
+/// The commands that the rules of a target run, and the targets that they need. A pattern's stem
+/// replaces `$*`; without one, `$*` stays.
 pub(in super::super) fn recipe(chunks: &[Chunk], target: &str) -> (String, Vec<String>) {
     let (mut all, mut all_needs) = (String::new(), Vec::new());
     for chunk in chunks {

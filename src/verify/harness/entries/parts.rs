@@ -20,15 +20,15 @@ pub(super) enum Fate {
 pub(super) struct Part {
     /// Its text, with what follows up to the next part. Of a block, the line that opens it.
     pub(super) text: String,
-    /// What it is about. Parts with the same key are compared; blank ones have none.
+    /// Its subject. Parts with the same key are compared; blank ones have none.
     pub(super) key: String,
-    /// What has to be as at the start, unless both are free.
+    /// The text that has to be as at the start, unless both are free.
     pub(super) value: String,
     pub(super) fate: Fate,
     pub(super) inner: Option<Inner>,
 }
 
-/// What is inside a block, and the line that ends it.
+/// The content of a block, and the line that ends it.
 #[derive(Clone, Debug)]
 pub(super) struct Inner {
     pub(super) parts: Vec<Part>,

@@ -3,7 +3,7 @@
 /// How a language writes comments and strings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Syntax {
-    /// What begins a comment up to the end of the line.
+    /// The marks that begin a comment up to the end of the line.
     pub(super) comment: &'static str,
     /// Characters around strings.
     pub(super) quotes: &'static [char],

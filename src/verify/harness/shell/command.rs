@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What becomes of a command's result.
+/// The use of a command's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::verify) enum Use {
     /// Its exit status decides.
@@ -40,7 +40,7 @@ pub(in crate::verify) struct ShellCommand {
     pub(in crate::verify::harness) compared: bool,
     /// Its output is run as code.
     pub(in crate::verify::harness) code: bool,
-    /// What follows depends on its exit status.
+    /// The next command depends on its exit status.
     pub(in crate::verify::harness) asked: bool,
     /// Its exit status may decide.
     pub(in crate::verify::harness) decides: bool,
@@ -74,7 +74,7 @@ pub(super) enum Into {
     Pipeline(usize),
 }
 
-/// What is known of a text besides its commands.
+/// The known facts about a text, other than its commands.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) captures: Vec<Capture>,

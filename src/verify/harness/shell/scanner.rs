@@ -308,7 +308,7 @@ impl Scanner {
         (at.chain_start, at.alternatives) = (at.list_start, false);
     }
 
-    /// What follows depends on the exit status of commands.
+    /// Later commands depend on the exit status of these.
     fn asked_from(&mut self, from: usize) {
         self.found[from..].iter_mut().for_each(|command| command.asked = true);
     }
