@@ -333,6 +333,86 @@ fn git_is_not_configured_and_the_task_is_not_changed() {
 }
 
 #[test]
+fn a_linked_working_tree_stays_linked_to_its_repository() {
+    let scene = Scene::with(|root, view| {
+        let (repo, tree) = (root.join("repo"), root.join("tree"));
+        let mut git = Command::new("git");
+        let output = git.args(["worktree", "add", "-q", "../tree"]).current_dir(&repo).output();
+        assert!(output.expect("git").status.success());
+        view.git = vec![repo.join(".git"), repo.join(".git/worktrees/tree")];
+        (view.tree, view.seen_at) = (tree.clone(), tree.clone());
+        view.protected = vec![tree.join("tasks/job")];
+        view.writable.clear();
+    });
+    let Some(scene) = scene else { return };
+    let tree = scene.at("tree").display().to_string();
+    for command in [
+        "mv .git moved",
+        "rm -f .git",
+        "echo 'gitdir: elsewhere' > .git",
+        "echo .. > $(git rev-parse --git-dir)/commondir",
+        "git config core.fsmonitor x",
+    ] {
+        scene.fails(&format!("cd '{tree}' && {command}"));
+    }
+    scene.says(&format!("cd '{tree}' && echo x > new && git add new && git commit -qm new"));
+}
+
+#[test]
+fn a_path_that_configures_git_is_noticed_when_it_appears() {
+    for path in ["commondir", "config.worktree"] {
+        let Some(scene) = Scene::new() else { return };
+        scene.says("echo x > new && git add new && git commit -qm new && git status");
+        assert_eq!(scene.calls.planted(), None);
+        scene.says(&format!("echo x > .git/{path}"));
+        assert_eq!(scene.calls.planted(), Some(scene.at("repo/.git").join(path)));
+    }
+}
+
+#[test]
+fn the_kernel_s_keys_and_networks_without_a_namespace_are_out_of_reach() {
+    let Some(scene) = Scene::new() else { return };
+    let vsock = "import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)";
+    let error = scene.fails(&format!("python3 -c '{vsock}'"));
+    assert!(error.contains("not supported"), "{error}");
+    let number = if cfg!(target_arch = "x86_64") { 248 } else { 217 };
+    let key = format!(
+        "import ctypes, errno; libc = ctypes.CDLL(None, use_errno=True); \
+         assert libc.syscall({number}, b\"user\", b\"key\", b\"x\", 1, -3) == -1; \
+         assert ctypes.get_errno() == errno.ENOSYS"
+    );
+    scene.says(&format!("python3 -c '{key}'"));
+    let networks = "import socket; [socket.socket(it, socket.SOCK_STREAM) for it in (1, 2, 10)]; \
+                    socket.socketpair(); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)";
+    scene.says(&format!("python3 -c '{networks}'"));
+}
+
+#[test]
+fn a_sandbox_that_dies_in_the_middle_of_a_call_ends_it_and_runs_nothing_more() {
+    let Some(scene) = Scene::new() else { return };
+    let call = scene.start("touch /tmp/up; sleep 303");
+    soon("the call's start", || scene.at("run/tmp/up").exists());
+    let mut started = Vec::new();
+    soon("its process", || !processes_that_name("303").is_empty());
+    let mut pid = processes_that_name("303")[0];
+    while pid > 1 {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+        if stat.contains("(bwrap)") {
+            started.push(pid);
+        }
+        let after = stat.rsplit_once(')').expect("a name").1;
+        pid = after.split_whitespace().nth(1).expect("a parent").parse().expect("a number");
+    }
+    let outer = Pid::from_raw(*started.last().expect("bubblewrap")).expect("a process");
+    kill_process(outer, Signal::KILL).expect("killed");
+    let output = call.wait_with_output().expect("ended");
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    soon("the end of all in it", || processes_that_name("303").is_empty());
+    let later = scene.run("echo ran");
+    assert_eq!((later.status.code(), later.stdout), (Some(125), Vec::new()));
+}
+
+#[test]
 fn what_protected_links_lead_to_is_not_changed() {
     let scene = Scene::with(|root, view| {
         let repo = root.join("repo");

@@ -100,6 +100,13 @@ impl Calls {
         self.state().commands.get(line).cloned()
     }
 
+    /// A path that configures git and that a command of this session made. Until the agent is ended,
+    /// whoever uses git in the repository does what it says.
+    pub fn planted(&self) -> Option<PathBuf> {
+        let rooms = self.state().rooms.clone();
+        rooms.and_then(|rooms| rooms.planted())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
     }

@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use super::namespaces::{
 };
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
+use super::seccomp;
 use super::server::LONGEST_ARGUMENT;
 
 /// The instructions for this process, on its command line as JSON.
@@ -135,7 +136,8 @@ fn inside(
     // A command lets go of it; the calls of a server can find it.
     let ours = if command.is_empty() { open_read_only(ours)? } else { File::open(ours)? };
     let ours = passed_on(ours.into())?;
-    let options = options.iter().cloned();
+    let filter = ["--seccomp".into(), passed_on(filter()?)?.to_string().into()];
+    let options = filter.into_iter().chain(options.iter().cloned());
     let mut program =
         with(bubblewrap, options.chain(["--".into(), format!("/proc/self/fd/{ours}").into()]));
     if command.is_empty() {
@@ -150,6 +152,14 @@ fn inside(
     program.args(words(BECOME)).args::<_, OsString>(ends).arg("--").args(command);
     program.stdin(Stdio::null()).stdout(Stdio::null());
     Ok(program)
+}
+
+/// What bubblewrap reads the filter of system calls from.
+fn filter() -> io::Result<OwnedFd> {
+    let (reader, mut writer) = io::pipe()?;
+    // A pipe holds far more than that.
+    writer.write_all(&seccomp::bytes())?;
+    Ok(reader.into())
 }
 
 fn with(program: impl AsRef<OsStr>, words: impl Iterator<Item = OsString>) -> Command {

@@ -12,8 +12,8 @@ use super::network::Network;
 use super::profile::{Bind, Overlay, Profile};
 
 /// Parts of a git folder that configure it, or that other repositories borrow from.
-const GIT_SETTINGS: [&str; 6] =
-    ["config", "config.worktree", "hooks", "info", "objects/info", "objects/pack"];
+const GIT_SETTINGS: [&str; 7] =
+    ["config", "config.worktree", "commondir", "hooks", "info", "objects/info", "objects/pack"];
 /// Folders of other people.
 pub(super) const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
 /// Folders that commands share with no other process.
@@ -246,6 +246,11 @@ impl View {
         mounts.add(Bind::Writable { from: self.tree.clone(), at: self.seen_at.clone() });
         for git in &self.git {
             git_folder(self, git, mounts);
+        }
+        // A linked working tree has a file there, which names the folder.
+        let git = self.tree.join(".git");
+        if git.is_file() {
+            mounts.existing(Bind::ReadOnly { at: self.shown(&git), from: git });
         }
         inside(self, mounts);
     }

@@ -53,6 +53,7 @@ mod rules {
     use crate::sandbox::landlock::LandlockError;
     use crate::sandbox::limits::LandlockRules;
     use crate::sandbox::network::Network;
+    use crate::sandbox::seccomp;
 
     /// Supported by every kernel with Landlock.
     const LEAST: ABI = ABI::V1;
@@ -109,6 +110,7 @@ mod rules {
     pub(super) fn limited(program: Command, limits: &LandlockRules) -> io::Result<Command> {
         enforce(limits).map_err(io::Error::other)?;
         drop_capabilities()?;
+        seccomp::enforce()?;
         Ok(program)
     }
 

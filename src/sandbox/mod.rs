@@ -31,6 +31,7 @@ mod room;
 mod rooms;
 #[cfg(any(test, not(target_os = "linux")))]
 mod seatbelt;
+mod seccomp;
 mod server;
 mod shared;
 mod wire;

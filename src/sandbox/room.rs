@@ -164,6 +164,13 @@ impl Room {
         self.watched.iter().all(|(path, mounted)| identity(path) == *mounted)
     }
 
+    /// A path that configures git and that appeared while the sandbox runs. A missing path cannot be
+    /// mounted.
+    pub(super) fn planted(&self) -> Option<&Path> {
+        let absent = self.watched.iter().filter(|(_, mounted)| mounted.is_none());
+        absent.map(|(path, _)| path.as_path()).find(|path| identity(path).is_some())
+    }
+
     /// Waits until the sandbox is ready.
     ///
     /// # Errors

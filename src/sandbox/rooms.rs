@@ -5,6 +5,7 @@
 //! its read-only mount is gone, and both are restarted before the next command. Which commands run
 //! with network is not decided here.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::network::Network;
@@ -59,6 +60,11 @@ impl Rooms {
                 Ok(room)
             }
         }
+    }
+
+    /// A path that configures git and that was not there when the sandbox was started.
+    pub(super) fn planted(&self) -> Option<PathBuf> {
+        self.running().own.planted().map(Path::to_owned)
     }
 
     /// Ends everything in them.

@@ -176,3 +176,37 @@ fn honest_work_says_through_the_cli_what_it_says_outside() {
         scene.assert_nothing_left();
     }
 }
+
+#[test]
+fn a_call_in_the_background_is_read_and_stopped() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let Some(scene) = Scene::new(ONE) else { return };
+        let sleeps = format!("sleep 8{}", std::process::id());
+        let arguments = json!({
+            "command": format!("echo begun; {sleeps} & wait"),
+            "description": "serves",
+            "mode": "async",
+            "shellId": "server",
+        });
+        let is_gone = format!(
+            "for i in $(seq 100); do pgrep -xf '{sleeps}' > /dev/null || exec echo gone; sleep 0.1; done"
+        );
+        let mut steps = vec![
+            call("bash", arguments),
+            call("read_bash", json!({ "shellId": "server", "delay": 5 })),
+            bash(&format!("pgrep -xfc '{sleeps}'")),
+            call("stop_bash", json!({ "shellId": "server" })),
+            bash(&is_gone),
+        ];
+        steps.extend(honest(&scene, "one"));
+        let model = Model::start([route(focus("one"), steps)]);
+        let scene = scene.with(&model);
+        scene.run(&["job", &format!("--sandbox={tier}")]).expect(0);
+        let requests = model.requests();
+        let told = |step: usize| tool_results(&requests[step]).pop().expect("a result");
+        assert!([1, 2].iter().any(|step| told(*step).contains("begun")), "{tier}: {}", told(2));
+        assert!(told(3).starts_with("1\n"), "{tier}: {}", told(3));
+        assert!(told(5).contains("gone"), "{tier}: {}", told(5));
+        scene.assert_nothing_left();
+    }
+}

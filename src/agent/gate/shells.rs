@@ -4,6 +4,7 @@
 //! permission; if one runs anyway, the run ends.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -90,7 +91,9 @@ impl Gate {
 
     /// A problem that makes it unsafe to continue.
     pub fn alarm(&self) -> Option<String> {
-        self.state().foreign.clone()
+        let planted = || self.shells.as_ref().and_then(|shells| shells.calls.planted());
+        let made = |path: PathBuf| format!("{} appeared, which configures git", path.display());
+        self.state().foreign.clone().or_else(|| planted().map(made))
     }
 
     fn foreign(&self, input: &Value) {

@@ -1,6 +1,7 @@
 //! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
 use super::options::{Parsed, inline, parse, unknown_option};
+use super::refused::lists;
 use super::runs_what_it_writes;
 use super::table::{self, Entry, Kind};
 use super::verbs::{in_words, refuse_publishing, refuse_verb};
@@ -8,7 +9,7 @@ use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Judge<'_> {
     /// Judges a program of the table.
@@ -144,10 +145,28 @@ impl Judge<'_> {
             if let Kind::Special(check) = kind {
                 return self.special(place, name, check, all, parsed).map(|()| true);
             }
+            if at == 0 && entry.runs && matches!(kind, Kind::Write | Kind::Word | Kind::SearchRoot)
+            {
+                let judged = self.is_no_verb(place, name, operand);
+                self.soften(judged)?;
+            }
             let judged = self.value(place, name, kind, operand, parsed, streams);
             self.soften(judged)?;
         }
         Ok(false)
+    }
+
+    /// A first word without a file behind it may be a subcommand, which the table does not list.
+    fn is_no_verb(&self, place: &Place, name: &str, word: &Arg) -> Result<(), Denial> {
+        let text = word.head().trim_start_matches('@');
+        let is_there = |folder: &PathBuf| self.cx.kind(&folder.join(text)) != FileKind::Missing;
+        if text.contains(['/', '.']) || place.folders.iter().any(is_there) {
+            return Ok(());
+        }
+        if matches!(text, "upgrade" | "self-update" | "login" | "logout") {
+            return refuse_verb(name, text);
+        }
+        refuse_publishing(text)
     }
 
     /// Would a launcher fetch this program? It looks for it from its folder upwards.
@@ -222,6 +241,9 @@ impl Judge<'_> {
         let unknown = || unknown_option(name, value.head());
         // A dash stands for a stream.
         let stream = value.text() == Some("-");
+        if is_elsewhere(kind, value.head()) || self.is_of_options(place, kind, value.head()) {
+            return Err(unknown());
+        }
         match kind {
             Kind::Text | Kind::TwoTexts => match value {
                 Arg::Pattern(_) => self.reads(place, value, ReadKind::Name),
@@ -254,8 +276,6 @@ impl Judge<'_> {
             Kind::Tree if stream && name == "diff" => Ok(()),
             // The settings of the folder itself, for which it looks anyway.
             Kind::Config if value.text() == Some(".") => Ok(()),
-            // A file of further options.
-            Kind::Read if value.head().starts_with('@') => Err(unknown()),
             Kind::Read => self.reads(place, value, ReadKind::Content),
             Kind::Config
                 if value.head().starts_with("/dev")
@@ -299,6 +319,17 @@ impl Judge<'_> {
             Kind::Special(check) => self.special_value(place, name, check, value),
             Kind::Script => self.script_file(place, value.text().ok_or_else(unknown)?),
             Kind::Command | Kind::Subcommand => Err(unknown()),
+        }
+    }
+
+    /// Is this a file of further options, `@FILE`?
+    fn is_of_options(&self, place: &Place, kind: Kind, text: &str) -> bool {
+        let Some(file) = text.strip_prefix('@') else { return false };
+        let is_file = |folder: &PathBuf| self.cx.kind(&folder.join(file)) != FileKind::Missing;
+        match kind {
+            Kind::Read | Kind::Tree | Kind::SearchRoot | Kind::Write => true,
+            Kind::Word | Kind::Argument => place.folders.iter().any(is_file),
+            _ => false,
         }
     }
 
@@ -372,6 +403,12 @@ impl Judge<'_> {
         if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
             return Err(unknown_option(name, text));
         }
+        // sbt takes its own language, too.
+        if name == "sbt"
+            && text.split(' ').next().is_some_and(|verb| lists("eval set console shell", verb))
+        {
+            return Err(inline(name));
+        }
         refuse_publishing(text)?;
         if !name.starts_with("cmake") {
             refuse_publishing(&in_words(text))?;
@@ -426,6 +463,27 @@ fn is_code_option(arg: &Arg) -> bool {
     ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
         .iter()
         .any(|option| arg.head().starts_with(option))
+}
+
+/// Is what should be a path an address, or a package that a tool fetches?
+fn is_elsewhere(kind: Kind, text: &str) -> bool {
+    let is_path = matches!(
+        kind,
+        Kind::Read
+            | Kind::Tree
+            | Kind::GrepRoot
+            | Kind::SearchRoot
+            | Kind::Name
+            | Kind::WorkDir
+            | Kind::Config
+            | Kind::Write
+            | Kind::Fill
+            | Kind::OutDir
+            | Kind::MakeDir
+    );
+    is_path
+        && (text.contains("://")
+            || ["npm:", "jsr:", "data:"].iter().any(|scheme| text.starts_with(scheme)))
 }
 
 /// The denial of a launcher that would download a program.

@@ -138,6 +138,8 @@ fn cluster(
             // Where long options have one dash, letters are not joined.
             Takes::Nothing if entry.one_dash => return None,
             Takes::Nothing => {}
+            // There, `-overlay` is an option of its own.
+            Takes::Value(_) if entry.apart && end < head.len() => return None,
             Takes::Value(kind) | Takes::Attached(kind) if end < head.len() => {
                 parsed.values.push((kind, arg.tail(end), name));
                 return Some(Ok(()));

@@ -65,6 +65,13 @@ impl Judge<'_> {
                     None => unknown(),
                 }
             }
+            // In one workspace or in each: the words of `yarn` itself.
+            "yarn" => match table::entry("yarn") {
+                Some(entry) if !first.is_empty() => {
+                    self.listed(place, "yarn", entry, operands, Streams::default())
+                }
+                _ => unknown(),
+            },
             "gzip" => {
                 if !parsed.has(&["-c", "-k"]) && !operands.is_empty() {
                     return unknown();

@@ -53,6 +53,8 @@ pub(in crate::guard) struct Entry {
     pub(in crate::guard) words: Vec<&'static str>,
     options: HashMap<&'static str, Takes>,
     pub(in crate::guard) one_dash: bool,
+    /// The value of an option is a word of its own, or stands behind `=`.
+    pub(in crate::guard) apart: bool,
     pub(in crate::guard) posix: bool,
     pub(in crate::guard) through: bool,
     /// Its own check reads the options too.
@@ -155,6 +157,7 @@ impl Entry {
     fn take_option(&mut self, option: &'static str) {
         match option {
             "one-dash" => self.one_dash = true,
+            "apart" => self.apart = true,
             "posix" => self.posix = true,
             "through" => self.through = true,
             "raw" => self.raw = true,

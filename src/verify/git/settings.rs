@@ -74,6 +74,8 @@ impl GitRepo {
                 }
             }
         }
+        // A folder, or what leads to it.
+        all.insert(git.to_owned(), Fingerprint::of(&self.root.join(git))?);
         let failed = self.failed("read the configuration");
         let config = repo.config().map_err(&failed)?;
         match config.open_level(ConfigLevel::Local) {
@@ -112,9 +114,21 @@ impl GitRepo {
         let mut index = repo.index().map_err(&failed)?;
         index.read(false).map_err(&failed)?;
         for entry in index.iter().filter(|entry| entry.mode == u32::from(FileMode::Commit)) {
-            let git = PathBuf::from(OsString::from_vec(entry.path)).join(".git");
-            for path in [git.join("config"), git] {
-                let print = Fingerprint::of(&self.root.join(&path))?;
+            let tree = PathBuf::from(OsString::from_vec(entry.path));
+            let git = tree.join(".git");
+            let mut paths = vec![(git.join("config"), self.root.join(&git).join("config"))];
+            paths.push((git.clone(), self.root.join(&git)));
+            if let Ok(inner) = Repository::open(self.root.join(&tree)) {
+                // Mostly below `.git/modules`, where a file in the tree leads.
+                let folder = inner.path();
+                let hooks = files_below(folder, Path::new("hooks"))?.into_iter();
+                let hooks = hooks.filter(|path| path.extension().is_none_or(|it| it != "sample"));
+                let files = ["config", "config.worktree", "commondir", "info/attributes"];
+                let parts = hooks.chain(files.map(PathBuf::from));
+                paths.extend(parts.map(|part| (git.join(&part), folder.join(&part))));
+            }
+            for (path, at) in paths {
+                let print = Fingerprint::of(&at)?;
                 if print != Fingerprint::Absent {
                     all.insert(path, print);
                 }

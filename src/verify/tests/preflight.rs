@@ -417,6 +417,31 @@ fn an_index_of_a_kind_we_cannot_read_is_named() {
 }
 
 #[test]
+fn what_configures_a_submodule_is_compared_wherever_it_lies() {
+    let scene = TestRepo::new();
+    let inner = TestRepo::new();
+    let from = inner.root.to_str().expect("UTF-8");
+    scene.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "lib"]);
+    scene.commit_all("submodule");
+    let settings = || scene.repo().settings().expect("read");
+    let before = settings();
+    let modules = scene.root.join(".git/modules/lib");
+    for part in ["config", "hooks/post-checkout", "config.worktree"] {
+        let path = modules.join(part);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, format!("{text}# more\n")).expect("written");
+        let changes = before.differences(&settings());
+        assert!(changes.iter().any(|it| it.path == Path::new("lib/.git").join(part)), "{part}");
+    }
+    // A folder in the place of what leads to the one in `.git`.
+    fs::rename(scene.root.join("lib/.git"), scene.root.join("lib/moved")).expect("moved");
+    fs::rename(&modules, scene.root.join("lib/.git")).expect("moved");
+    let changes = before.differences(&settings());
+    assert!(changes.iter().any(|it| it.path == Path::new("lib/.git")), "{changes:?}");
+}
+
+#[test]
 fn submodules_are_listed_and_their_dirt_is_seen() {
     let scene = TestRepo::new();
     let inner = TestRepo::new();
