@@ -7,7 +7,9 @@ use super::EngineError;
 use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
-use crate::model::{CheckResult, EventKind, Proof, ProofMode, Record as _, Task, Totals};
+use crate::model::{
+    CheckResult, CheckWrote, EventKind, Proof, ProofMode, Record as _, Task, Totals,
+};
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
     first_seen, may_lack, plan, room_lacks,
@@ -99,7 +101,7 @@ impl Run {
         let results = proved.checks;
         self.tell_what_lacks(task, in_room, &results)?;
         self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;
-        self.remember_first(&results)?;
+        self.remember_first(&results, &proved.wrote)?;
         self.baseline = Baseline::new(results);
         Ok(())
     }
@@ -125,10 +127,14 @@ impl Run {
     }
 
     /// Remembers how commands ended that never ran before in this task.
-    fn remember_first(&mut self, results: &[CheckResult]) -> Result<(), EngineError> {
+    fn remember_first(
+        &mut self,
+        results: &[CheckResult],
+        wrote: &[CheckWrote],
+    ) -> Result<(), EngineError> {
         let head = self.parts.repo.checkpoint()?.head;
         let start = self.parts.repo.files(&head, &[])?;
-        let mut seen = first_seen(results, &start, &self.parts.table);
+        let mut seen = first_seen((results, wrote), &start, &self.parts.table);
         seen.retain(|seen| self.state.first_seen(&seen.command).is_none());
         self.state.first_seen.append(&mut seen);
         Ok(())

@@ -145,7 +145,9 @@ impl Run {
             let ran = (planned.as_slice(), checks.as_ref());
             let proved = self.prove_at(Warmth::Warm, &start, (task, None), ran).await;
             let files = self.parts.repo.files(&start, &[])?;
-            let derived = first_seen(&proved?.checks, &files, &self.parts.table);
+            let proved = proved?;
+            let ran = (proved.checks.as_slice(), proved.wrote.as_slice());
+            let derived = first_seen(ran, &files, &self.parts.table);
             for seen in derived {
                 let Some(claim) = claimed.iter_mut().find(|it| it.command == seen.command) else {
                     continue;
@@ -162,7 +164,7 @@ impl Run {
                     (FirstStatus::Red, FirstStatus::Missing) => FirstStatus::Red,
                     (_, derived) => derived,
                 };
-                *claim = FirstSeen { status, ..seen };
+                *claim = FirstSeen { status, harness: claim.harness.take(), ..seen };
             }
             if tests_changed {
                 forget_tests(&mut claimed);

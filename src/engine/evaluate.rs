@@ -10,7 +10,7 @@ use super::iteration::{Completion, Iteration};
 use super::run::Run;
 use crate::model::{
     ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Record as _, Repair, Stuck,
-    Turn, TurnEnd, Verdict, VerdictResult, Weight, tests_are_there,
+    Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
@@ -86,9 +86,10 @@ impl Run {
         let proven = matches!(verdict.result, VerdictResult::Pass(_));
         if proven {
             let commit = self.parts.repo.checkpoint()?.head;
-            let changed = evidence.put_back.as_ref().map_or(&[][..], |run| &run.harness);
+            let run = evidence.put_back.as_ref();
             let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
-            self.learn_harness(&commit, changed, &may_change)?;
+            self.learn_harness(&commit, run, &evidence.checks, &may_change)?;
+            let changed = run.map_or(&[][..], |run| &run.harness);
             let old = changed.iter().filter(|change| change.kind != ChangeKind::Added);
             self.changed_harness.extend(old.map(|change| change.path.clone()));
         }
@@ -188,7 +189,6 @@ impl Run {
                 entry.worked = None;
                 self.passed_since_proof = true;
                 self.proven_since_commit.push((key.clone(), *proof));
-                tests_are_there(&mut self.state.first_seen, &evidence.checks);
                 self.baseline.learn_passed(&evidence.checks);
                 self.origins.remove(key);
                 self.feedback.remove(key);

@@ -12,10 +12,12 @@ use super::EngineError;
 use super::run::Run;
 use super::state_files::one_line;
 use crate::guard::agent_setting;
-use crate::model::{CriterionKey, Oid, PathChange, Task, forget_tests};
+use crate::model::{
+    ChangeKind, CheckResult, CriterionKey, Oid, PutBackRun, Task, forget_tests, tests_are_there,
+};
 use crate::verify::{
-    CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs, harness_changes,
-    learned, may_change, plan, stretches, with_human,
+    Ancestor, CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs,
+    harness_changes, learned, may_change, plan, stretches, with_human,
 };
 
 impl Run {
@@ -67,9 +69,13 @@ impl Run {
         let mut now = Learned { harness, fewer_tests: false };
         // A branch that was rewritten may have lost where the last run ended.
         if repo.reaches(from)? {
-            for stretch in stretches(&repo.ancestors(Some(from))?, &self.parts.layout) {
+            let commits = repo.ancestors(Some(from))?;
+            for stretch in stretches(&commits, &self.parts.layout) {
                 match stretch {
-                    Stretch::Human { from, to } => self.add_human(&mut now, &from, &to)?,
+                    Stretch::Human { from, to } => {
+                        self.add_human(&mut now, &from, &to)?;
+                        self.add_human_later(&commits, &from, &to)?;
+                    }
                     Stretch::Turns { commit, proven } => {
                         self.add_proven(&mut now, &commit, &proven)?;
                     }
@@ -88,6 +94,27 @@ impl Run {
         if let Some(harness) = with_human(repo, layout, &now.harness, (from, to))? {
             // Tests may have gone rightly.
             *now = Learned { harness, fewer_tests: true };
+        }
+        Ok(())
+    }
+
+    /// Lays a human's commits over each older harness that single commands have to pass.
+    /// `commits` begin with the newest.
+    fn add_human_later(
+        &mut self,
+        commits: &[Ancestor],
+        from: &Oid,
+        to: &Oid,
+    ) -> Result<(), EngineError> {
+        let place = |id: &Oid| commits.iter().position(|it| it.id == *id).unwrap_or(usize::MAX);
+        let (repo, layout) = (self.parts.repo.as_ref(), &self.parts.layout);
+        for harness in self.state.first_seen.iter_mut().filter_map(|seen| seen.harness.as_mut()) {
+            if place(harness) > place(to)
+                && repo.files(harness, &[]).is_ok()
+                && let Some(newer) = with_human(repo, layout, harness, (from, to))?
+            {
+                *harness = newer;
+            }
         }
         Ok(())
     }
@@ -115,8 +142,13 @@ impl Run {
                 protect: &protect,
                 first_seen: &self.state.first_seen,
                 setup: &setup,
+                learns: false,
             };
-            let changed = harness_changes(commit, &rules, &planned)?;
+            let mut changed = harness_changes(commit, &rules, &planned)?;
+            // New tests may need the changed files. What is known of that is in state.json.
+            if changed.iter().any(|change| change.kind != ChangeKind::Added) {
+                changed.clear();
+            }
             if let Some(new) = learned(repo, &now.harness, commit, &changed, &may_change)? {
                 now.harness = new.harness;
                 now.fewer_tests |= new.fewer_tests;
@@ -134,22 +166,29 @@ impl Run {
     }
 
     /// Files that a proof rested on are harness from then on: new tests, and those that the task
-    /// allows to change. A changed test keeps its old content.
+    /// allows to change. A changed test keeps its old content, so new tests that need more of it
+    /// have to pass the whole harness of this commit.
     pub(super) fn learn_harness(
         &mut self,
         commit: &Oid,
-        changed: &[PathChange],
+        put_back: Option<&PutBackRun>,
+        checks: &[CheckResult],
         may_change: &GlobSet,
     ) -> Result<(), EngineError> {
-        let Some(harness) = self.harness().cloned() else { return Ok(()) };
-        let repo = self.parts.repo.as_ref();
-        let Some(learned) = learned(repo, &harness, commit, changed, may_change)? else {
-            return Ok(());
-        };
-        if learned.fewer_tests {
-            forget_tests(&mut self.state.first_seen);
+        let apart = put_back.filter(|run| run.apart).map(|_| commit);
+        if let Some(harness) = self.harness().cloned() {
+            let changed = put_back.filter(|_| apart.is_none());
+            let changed = changed.map_or(&[][..], |run| &run.harness);
+            let repo = self.parts.repo.as_ref();
+            if let Some(learned) = learned(repo, &harness, commit, changed, may_change)? {
+                if learned.fewer_tests {
+                    forget_tests(&mut self.state.first_seen);
+                }
+                self.set_harness(learned.harness)?;
+            }
         }
-        self.set_harness(learned.harness)
+        tests_are_there(&mut self.state.first_seen, checks, apart);
+        Ok(())
     }
 
     /// The protected paths of a task in this run.

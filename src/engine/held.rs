@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{CriterionKey, HeldWork, Oid, Proof, Task, tests_are_there};
+use crate::model::{CriterionKey, HeldWork, Oid, Proof, Task};
 use crate::task::{self, Tick};
 use crate::verify::{
     CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
@@ -86,11 +86,10 @@ impl Run {
         let message = format!("{}[{}] - work that was held", parts.layout.prefix(), key.text);
         let files = [(parts.layout.file(TASK), ticked)];
         parts.repo.land((branch, merged), &files, &message, &parts.identity)?;
-        let changed = proved.put_back.as_ref().map_or(&[][..], |run| &run.harness);
-        self.learn_harness(merged, changed, &may_change(&task, Some(key))?)?;
+        let may_change = may_change(&task, Some(key))?;
+        self.learn_harness(merged, proved.put_back.as_ref(), &proved.checks, &may_change)?;
         let entry = self.state.entry(key);
         (entry.held, entry.proof) = (None, Some(Proof::Check));
-        tests_are_there(&mut self.state.first_seen, &proved.checks);
         self.passed_since_proof = true;
         self.proven_since_commit.push((key.clone(), Proof::Check));
         self.notice(&format!("`{}` is proven by the work kept in {}", key.text, held.name))?;

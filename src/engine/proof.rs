@@ -99,6 +99,7 @@ impl Run {
             protect: &protect,
             first_seen: &self.state.first_seen,
             setup: &setup,
+            learns: focus.is_some(),
         };
         let options = self.check_options(self.parts.repo.root());
         let shown = Shown { commit, edits: &[] };

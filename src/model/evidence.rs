@@ -93,7 +93,7 @@ pub struct CheckWrote {
 }
 
 /// Verify commands run with the harness as it was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PutBackRun {
     /// The files of the harness that differ from it at the commit.
     pub harness: Vec<PathChange>,
@@ -103,6 +103,10 @@ pub struct PutBackRun {
     pub checks: Vec<CheckResult>,
     /// Commands whose test was not there at the task's start: they have no old one to pass.
     pub left_out: Vec<String>,
+    /// The new tests need files that changed, too: they fail where only the changed ones are as they
+    /// were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 /// A test inside a product file, such as a doctest, that changed or vanished.

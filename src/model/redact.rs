@@ -245,7 +245,7 @@ each_field! {
     Finding { kind, weight, message }
     InlineTest { path, what }
     PathChange { path, kind }
-    PutBackRun { harness, inline_tests, checks, left_out }
+    PutBackRun { harness, inline_tests, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }
     RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
     TaskFileChange {

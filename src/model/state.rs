@@ -1,5 +1,7 @@
 //! state.json: the state that must outlive the machine. Committed with the state update.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::{CheckResult, CriterionKey, Oid, Proof, TestCount};
@@ -37,6 +39,14 @@ pub struct FirstSeen {
     /// The counts of its test runners.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestCount>,
+    /// Tests and configuration that it changes although no work is done, such as a cache that git
+    /// tracks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrote: Vec<PathBuf>,
+    /// A commit or a tree with the harness that the command has to pass, besides the start's: a
+    /// proof rested on new tests there that need other changed files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<Oid>,
 }
 
 /// How a verify command ended before any work.
@@ -97,12 +107,18 @@ pub fn forget_tests(first_seen: &mut [FirstSeen]) {
 }
 
 /// Remembers that checks have found the tests that were not there at the start: from now on they
-/// are old ones.
-pub fn tests_are_there(first_seen: &mut [FirstSeen], checks: &[CheckResult]) {
+/// are old ones. `apart` names the commit of tests that need more of its harness.
+pub fn tests_are_there(first_seen: &mut [FirstSeen], checks: &[CheckResult], apart: Option<&Oid>) {
     for seen in first_seen {
         let found = checks.iter().any(|it| it.passed() && it.command == seen.command);
-        if found && seen.status == FirstStatus::Missing {
-            seen.status = FirstStatus::Red;
+        let is_missing = seen.status == FirstStatus::Missing;
+        match apart {
+            _ if !found => {}
+            // A test that was found stays what it was then.
+            Some(_) if is_missing && seen.harness.is_some() => {}
+            Some(commit) => seen.harness = Some(commit.clone()),
+            None if is_missing && seen.harness.is_none() => seen.status = FirstStatus::Red,
+            None => {}
         }
     }
 }

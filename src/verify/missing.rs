@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::harness::{EntryKind, FileEntry, SourceTree, Table, judges};
-use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus};
+use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
+use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
 
 /// Messages of runners that find no test, no target, or no script of the name: programs, and the
 /// beginning of their own line after its mark (`npm error`, `make: ***`).
 const NO_TESTS: [(&[&str], &str); 15] = [
-    (&["pytest", "py.test", "unittest", "nose2", "tox", "nox"], "no tests ran|ran 0 tests"),
+    (
+        &["pytest", "py.test", "unittest", "nose2", "tox", "nox"],
+        r"no tests ran|ran 0 tests|\d+ deselected(?:, \d+ warnings?)? in",
+    ),
     (
         &["jest", "vitest", "mocha", "ava", "playwright", "react-scripts"],
         "no tests? (?:files |suites? )?found",
@@ -53,9 +56,9 @@ const NO_FILE: [&str; 9] = [
     "modulenotfounderror",
 ];
 
-/// How checks ended before any work. `start` is the tree they ran on.
+/// How checks ended before any work, and what they changed. `start` is the tree they ran on.
 pub fn first_seen(
-    results: &[CheckResult],
+    (results, wrote): (&[CheckResult], &[CheckWrote]),
     start: &dyn SourceTree,
     table: &Table,
 ) -> Vec<FirstSeen> {
@@ -68,7 +71,10 @@ pub fn first_seen(
         } else {
             FirstStatus::Red
         };
-        FirstSeen { command: check.command.clone(), status, tests: check.tests.clone() }
+        let (command, tests) = (check.command.clone(), check.tests.clone());
+        let wrote = wrote.iter().filter(|it| it.command == command).flat_map(|it| &it.paths);
+        let wrote = wrote.map(|change| change.path.clone()).collect();
+        FirstSeen { command, status, tests, wrote, harness: None }
     });
     seen.collect()
 }
@@ -98,7 +104,15 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
             .lines()
             .any(|line| NO_FILE.iter().any(|words| line.contains(words)) && line.contains(word))
     });
-    let with_them = WithFiles::new(start, absent.map(|(path, _)| path));
+    let absent: Vec<PathBuf> = absent.map(|(path, _)| path).collect();
+    let is_wanted = |path: &PathBuf| {
+        matches!(table.role(path), Some(Role::Tests | Role::Expected))
+            && !start.paths().contains_key(path)
+    };
+    if absent.iter().any(is_wanted) {
+        return true;
+    }
+    let with_them = WithFiles::new(start, absent.into_iter());
     !judges(&with_them, table, &[&check.command]).files.is_empty()
 }
 
@@ -218,6 +232,8 @@ mod tests {
             ("npm run check", 1, "npm error Missing script: \"check\""),
             ("make check", 2, "make: *** No rule to make target 'check'.  Stop."),
             ("npx jest", 1, "No tests found, exiting with code 1"),
+            ("pytest -q -k median", 5, "1 deselected in 0.01s"),
+            ("sh back.sh | diff - tests/want.txt", 2, "diff: tests/want.txt: No such file"),
         ] {
             assert!(asked(command, exit, output, &["src/a.c"]), "{command}");
         }

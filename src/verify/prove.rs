@@ -3,6 +3,7 @@
 //! Invariant: the verdict, the in-turn check, the last proof, and the commands that derive proofs
 //! again use this one path. Not in this file: the consequences of the results.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -58,6 +59,8 @@ pub struct ProofRules<'a> {
     pub first_seen: &'a [FirstSeen],
     /// The commands that prepare the room.
     pub setup: &'a RoomSetup,
+    /// Asks whether new tests pass with the old harness, since they become part of it.
+    pub learns: bool,
 }
 
 impl ProofRules<'_> {
@@ -68,6 +71,11 @@ impl ProofRules<'_> {
     /// Whether the test of a command was not there at the start.
     fn is_test_new(&self, command: &str) -> bool {
         self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
+    }
+
+    /// The harness that a command has to pass besides the start's.
+    fn later_harness(&self, command: &str) -> Option<&Oid> {
+        self.first_seen(command)?.harness.as_ref()
     }
 
     /// A result with the old harness: the tests of the start run, and those that failed pass.
@@ -101,7 +109,10 @@ pub async fn prove(
     let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
     let (mut proved, again) = first?;
-    if let Some(again) = again {
+    for again in again {
+        if again.is_about_new_tests() && !proved.holds_with_old() {
+            continue;
+        }
         // Effects of the changed harness in the first room must not decide here.
         let mut fresh = rooms.fresh(warmth)?;
         let ran = again.run(&mut fresh, rules, &mut proved, (to_run.1, options)).await;
@@ -111,15 +122,34 @@ pub async fn prove(
     Ok(proved)
 }
 
-/// The run with the harness put back, if there is one.
+impl Proved {
+    fn holds_with_old(&self) -> bool {
+        let mut again = self.put_back.iter().flat_map(|run| &run.checks);
+        again.all(CheckResult::passed)
+    }
+}
+
+/// A run with the harness put back.
 struct Again {
     commit: Oid,
     /// Additions to the commit.
     edits: Vec<TreeEdit>,
     harness: Harness,
     checks: Vec<PlannedCheck>,
-    /// Commands that have no old test.
-    left_out: Vec<String>,
+    role: Role,
+}
+
+/// What a run with the harness put back says.
+enum Role {
+    /// Whether the checks hold with the harness of the start.
+    Start {
+        /// Commands that have no old test.
+        left_out: Vec<String>,
+    },
+    /// Whether they hold with the harness that a later proof rested on.
+    Later,
+    /// Whether new tests hold with it, too.
+    NewTests,
 }
 
 impl Again {
@@ -130,7 +160,7 @@ impl Again {
         proved: &mut Proved,
         (checks, options): (&dyn Checks, &CheckOptions),
     ) -> Result<(), VerifyError> {
-        let Self { commit, edits, harness, checks: planned, left_out } = self;
+        let Self { commit, edits, harness, checks: planned, role } = self;
         let mut results = Vec::new();
         if !planned.is_empty() {
             let shown = Shown { commit: &commit, edits: &edits };
@@ -138,13 +168,32 @@ impl Again {
             set_up(room, shown, rules, (checks, options)).await?;
             let options = &CheckOptions { fixed: harness.fixed(), ..options.clone() };
             let ran = room.run(shown, &planned, checks, options).await?;
-            proved.wrote.extend(harness.written(&ran, rules));
+            if !matches!(role, Role::NewTests) {
+                proved.wrote.extend(harness.written(&ran, rules));
+            }
             results.extend(ran.into_iter().map(|check| rules.compared(check.result)));
         }
-        let Harness { found, changes, .. } = harness;
-        let (harness, inline_tests) = (changes, found.inline_tests);
-        proved.put_back = Some(PutBackRun { harness, inline_tests, checks: results, left_out });
+        let put_back = proved.put_back.get_or_insert_with(PutBackRun::default);
+        match role {
+            Role::Start { left_out } => {
+                let Harness { found, changes, .. } = harness;
+                let (harness, inline_tests) = (changes, found.inline_tests);
+                let checks = results;
+                *put_back = PutBackRun { harness, inline_tests, checks, left_out, apart: false };
+            }
+            Role::Later => {
+                put_back.checks.extend(results);
+                let known: Vec<_> = put_back.harness.iter().map(|it| it.path.clone()).collect();
+                let more = harness.changes.into_iter().filter(|it| !known.contains(&it.path));
+                put_back.harness.extend(more);
+            }
+            Role::NewTests => put_back.apart = !results.iter().all(CheckResult::passed),
+        }
         Ok(())
+    }
+
+    fn is_about_new_tests(&self) -> bool {
+        matches!(self.role, Role::NewTests)
     }
 }
 
@@ -154,14 +203,14 @@ async fn first_run(
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
-) -> Result<(Proved, Option<Again>), VerifyError> {
+) -> Result<(Proved, Vec<Again>), VerifyError> {
     let harness = Harness::at(shown, rules, planned, (room.human(), known))?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
     let with_old = Shown { edits: &edits, ..shown };
     if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
         let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
-        return Ok((Proved { checks, ..Proved::default() }, None));
+        return Ok((Proved { checks, ..Proved::default() }, Vec::new()));
     }
     let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
     let options = &CheckOptions { fixed, ..options.clone() };
@@ -173,24 +222,92 @@ async fn first_run(
     let flaky = ran.iter().filter(|check| check.flaky).map(|check| check.result.command.clone());
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
-    let Some(harness) = harness else { return Ok((proved, None)) };
+    let Some(harness) = harness else { return Ok((proved, Vec::new())) };
     let is_green = |check: &&PlannedCheck| {
-        !rules.is_test_new(&check.command)
-            && proved.checks.iter().any(|it| it.command == check.command && it.passed())
+        proved.checks.iter().any(|it| it.command == check.command && it.passed())
     };
-    let mut again: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
+    let green: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
+    let mut again = with_later(shown, rules, &green, (room.human(), known))?;
     if harness.found.edits.is_empty() {
         let checks = std::mem::take(&mut proved.checks);
         proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
         if harness.found.inline_tests.is_empty() {
-            return Ok((proved, None));
+            return Ok((proved, again));
         }
-        again.clear();
+    } else {
+        again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
     }
+    let has_old = |check: &&PlannedCheck| {
+        !harness.found.edits.is_empty() && !rules.is_test_new(&check.command)
+    };
+    let checks = green.iter().filter(has_old).cloned().collect();
+    let is_left_out =
+        |command: &&String| rules.is_test_new(command) && rules.later_harness(command).is_none();
     let commands = planned.iter().map(|check| &check.command);
-    let left_out = commands.filter(|it| rules.is_test_new(it)).cloned().collect();
-    let commit = shown.commit.clone();
-    Ok((proved, Some(Again { commit, edits, harness, checks: again, left_out })))
+    let left_out = commands.filter(is_left_out).cloned().collect();
+    let (commit, role) = (shown.commit.clone(), Role::Start { left_out });
+    again.insert(0, Again { commit, edits, harness, checks, role });
+    Ok((proved, again))
+}
+
+/// The runs of commands that have to pass a harness of a later proof.
+fn with_later(
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    green: &[PlannedCheck],
+    (human, known): (&[TreeEdit], &mut KnownStarts),
+) -> Result<Vec<Again>, VerifyError> {
+    let mut by_harness: BTreeMap<&str, (&Oid, Vec<PlannedCheck>)> = BTreeMap::new();
+    for check in green {
+        if let Some(later) = rules.later_harness(&check.command) {
+            let entry = by_harness.entry(later.as_str()).or_insert((later, Vec::new()));
+            entry.1.push(check.clone());
+        }
+    }
+    let mut again = Vec::new();
+    for (later, checks) in by_harness.into_values() {
+        // Another clone may not have it.
+        if rules.repo.files(later, &[]).is_err() {
+            continue;
+        }
+        let rules = ProofRules { harness: Some(later), first_seen: &[], ..*rules };
+        let Some(harness) = Harness::at(shown, &rules, &checks, (human, &mut *known))? else {
+            continue;
+        };
+        if harness.found.edits.is_empty() {
+            continue;
+        }
+        let edits = [shown.edits, &harness.found.edits].concat();
+        let commit = shown.commit.clone();
+        again.push(Again { commit, edits, harness, checks, role: Role::Later });
+    }
+    Ok(again)
+}
+
+/// The run that puts only changed files back, so that new tests meet old helpers.
+fn with_new_tests(
+    (shown, rules): (Shown<'_>, &ProofRules<'_>),
+    harness: &Harness,
+    green: &[PlannedCheck],
+    (human, known): (&[TreeEdit], &mut KnownStarts),
+) -> Result<Option<Again>, VerifyError> {
+    let was_there = |path: &Path| harness.start.paths().contains_key(path);
+    let old = harness.found.edits.iter().filter(|edit| was_there(edit.path()));
+    let old: Vec<TreeEdit> = old.cloned().collect();
+    let is_new = harness.changes.iter().any(|change| change.kind == ChangeKind::Added)
+        || green.iter().any(|check| rules.is_test_new(&check.command));
+    if !rules.learns || old.is_empty() || !is_new {
+        return Ok(None);
+    }
+    let edits = [shown.edits, &old].concat();
+    let (commit, checks) = (shown.commit.clone(), green.to_vec());
+    let harness = Harness::at(shown, rules, green, (human, known))?;
+    Ok(harness.map(|harness| Again { commit, edits, harness, checks, role: Role::NewTests }))
+}
+
+/// What checks changed where no work was done yet.
+pub(super) fn written_at_start(ran: &[RoomCheck]) -> Vec<CheckWrote> {
+    written(ran, &|_| true)
 }
 
 /// The changes of checks to the paths that decide.
@@ -254,7 +371,21 @@ impl Harness {
                 || rules.table.role(path).is_some()
         };
         let was_there = |path: &Path| self.start.paths().contains_key(path);
-        written(ran, &|path| path.starts_with(folder) || was_there(path) && decides(path))
+        let mut found =
+            written(ran, &|path| path.starts_with(folder) || was_there(path) && decides(path));
+        // Tests that write there anyway are not changed by the work.
+        found.retain_mut(|wrote| {
+            let known = rules.first_seen(&wrote.command).map_or(&[][..], |seen| &seen.wrote);
+            let is_known = |path: &PathBuf| {
+                known.contains(path)
+                    && !self.found.judges.contains(path)
+                    && !rules.protect.is_match(path)
+                    && !path.starts_with(folder)
+            };
+            wrote.paths.retain(|change| !is_known(&change.path));
+            !wrote.paths.is_empty()
+        });
+        found
     }
 
     fn at(

@@ -25,7 +25,7 @@ use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
 use crate::verify::proof_room::Shown;
 use crate::verify::proof_rooms::ProofRooms;
-use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
+use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove, written_at_start};
 use crate::verify::repo::{Ancestor, Repo};
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::setup::RoomSetup;
@@ -118,13 +118,14 @@ pub async fn derive(
     }
     let shown = Shown { commit: start, edits: &[] };
     let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
+    let wrote = written_at_start(&ran);
     let base: Vec<CheckResult> = ran.into_iter().map(|check| check.result).collect();
     let mut run = Deriving {
         it,
         to_run,
         setup: &setup,
         protect: globs(&it.task.settings.protect)?,
-        first_seen: first_seen(&base, &files, it.table),
+        first_seen: first_seen((&base, &wrote), &files, it.table),
         base,
         by_human: Vec::new(),
         names: names(&it.repo.files(head, &[])?),
@@ -223,6 +224,7 @@ impl Deriving<'_> {
             protect: &self.protect,
             first_seen: &self.first_seen,
             setup: self.setup,
+            learns: focus.is_some(),
         };
         let shown = Shown { commit, edits: &[] };
         prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await
@@ -307,6 +309,11 @@ impl Deriving<'_> {
         let it = self.it;
         if let Some(harness) = with_human(it.repo, it.layout, &self.harness, (from, to))? {
             self.harness = harness;
+            for later in self.first_seen.iter_mut().filter_map(|seen| seen.harness.as_mut()) {
+                if let Some(newer) = with_human(it.repo, it.layout, later, (from, to))? {
+                    *later = newer;
+                }
+            }
             // Tests may have gone rightly.
             forget_tests(&mut self.first_seen);
         }
@@ -320,7 +327,9 @@ impl Deriving<'_> {
         proved: &Proved,
         focus: &CriterionKey,
     ) -> Result<(), VerifyError> {
-        let changed = proved.put_back.as_ref().map_or(&[][..], |run| &run.harness);
+        let run = proved.put_back.as_ref();
+        let apart = run.filter(|run| run.apart).map(|_| commit);
+        let changed = run.filter(|_| apart.is_none()).map_or(&[][..], |run| &run.harness);
         let may_change = may_change(self.it.task, Some(focus))?;
         if let Some(learned) = learned(self.it.repo, &self.harness, commit, changed, &may_change)? {
             self.harness = learned.harness;
@@ -328,7 +337,7 @@ impl Deriving<'_> {
                 forget_tests(&mut self.first_seen);
             }
         }
-        tests_are_there(&mut self.first_seen, &proved.checks);
+        tests_are_there(&mut self.first_seen, &proved.checks, apart);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ impl Reader<'_> {
                 }
                 "-" | "-s" => break,
                 "--" => options_end = true,
-                "-n" if shell => return self.subjects(rest.as_slice(), place),
+                _ if only_parses(program, word) => return self.subjects(rest.as_slice(), place),
                 "--test" | "--run" => {
                     if word == "--run" {
                         return named::run(self, "npm", arguments, true, place, depth);
@@ -317,6 +317,20 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+}
+
+/// Whether an option or a subcommand makes the program a reader of the files after it.
+fn only_parses(program: &str, word: &str) -> bool {
+    match programs::program(program) {
+        Program::Shell => word == "-n",
+        _ => match program {
+            "php" => matches!(word, "-l" | "--syntax-check"),
+            "node" => matches!(word, "-c" | "--check"),
+            "ruby" => matches!(word, "-c" | "-wc" | "-cw"),
+            "deno" => matches!(word, "check" | "lint" | "fmt"),
+            _ => false,
+        },
     }
 }
 

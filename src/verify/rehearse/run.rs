@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::cheats::{Cheat, breaks, cheats};
 use super::comparison::grep;
-use crate::model::{CheckResult, Criterion, CriterionKey, Oid, Task, VerifyCommand};
+use crate::model::{CheckResult, CheckWrote, Criterion, CriterionKey, Oid, Task, VerifyCommand};
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
 use crate::verify::git::{TreeFiles, patch};
@@ -16,7 +16,7 @@ use crate::verify::missing::first_seen;
 use crate::verify::plan::PlannedCheck;
 use crate::verify::proof_room::{ProofRoom, Shown};
 use crate::verify::proof_rooms::ProofRooms;
-use crate::verify::prove::{ProofRules, globs, may_change, prove};
+use crate::verify::prove::{ProofRules, globs, may_change, prove, written_at_start};
 use crate::verify::repo::Repo;
 use crate::verify::room_lacks::{may_lack, room_lacks, setup_failed};
 use crate::verify::setup::RoomSetup;
@@ -191,7 +191,7 @@ impl Rehearsal<'_> {
         let text = &criterion.key.text;
         let planned = planned(criterion);
         tell(&format!("`{text}`: {TIMES} times at the start"));
-        let (checks, last) = self.at_start(&planned, rooms.warm()?, to_run).await?;
+        let (checks, last, wrote) = self.at_start(&planned, rooms.warm()?, to_run).await?;
         for check in &last {
             let lacks = match setup.commands.is_empty() {
                 true => rooms.cannot_run(check)?,
@@ -218,7 +218,7 @@ impl Rehearsal<'_> {
             text_only: is_text_only(&commands),
             judge_is_subject: !found.judge_is_subject.is_empty(),
         };
-        let first_seen = first_seen(&last, start, self.table);
+        let first_seen = first_seen((&last, &wrote), start, self.table);
         let protect = globs(&self.task.settings.protect)?;
         let mut all = cheats(start, self.table, &commands);
         match (last.iter().all(CheckResult::passed), criterion.line) {
@@ -244,6 +244,7 @@ impl Rehearsal<'_> {
             protect: &protect,
             first_seen: &first_seen,
             setup,
+            learns: false,
         };
         for (number, cheat) in all.iter().enumerate() {
             tell(&format!("`{text}`: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
@@ -263,7 +264,7 @@ impl Rehearsal<'_> {
         planned: &[PlannedCheck],
         room: &mut ProofRoom,
         (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<(Vec<RehearsedCheck>, Vec<CheckResult>), VerifyError> {
+    ) -> Result<(Vec<RehearsedCheck>, Vec<CheckResult>, Vec<CheckWrote>), VerifyError> {
         let mut found: Vec<RehearsedCheck> = planned
             .iter()
             .map(|check| RehearsedCheck {
@@ -273,10 +274,11 @@ impl Rehearsal<'_> {
             })
             .collect();
         let mut millis = vec![Vec::new(); planned.len()];
-        let mut last = Vec::new();
+        let (mut last, mut wrote) = (Vec::new(), Vec::new());
         for _ in 0..TIMES {
             let shown = Shown { commit: self.head, edits: &[] };
             let ran = room.run(shown, planned, checks, options).await?;
+            wrote = written_at_start(&ran);
             last.clear();
             for (at, check) in ran.into_iter().enumerate() {
                 // It was green, and red at once after that.
@@ -293,7 +295,7 @@ impl Rehearsal<'_> {
             millis.sort_unstable();
             check.millis = millis[TIMES / 2];
         }
-        Ok((found, last))
+        Ok((found, last, wrote))
     }
 
     /// The missing part of the room, if a check is red in it and not in the working tree.

@@ -146,6 +146,35 @@ fn a_test_that_a_proof_rested_on_is_old_from_then_on() {
     assert!(story.contains("- [ ] notes") && story.contains("- [x] squares"), "{story}");
 }
 
+/// A new test needs a helper that the same turn adds to an old one, as a fixture of pytest is: from
+/// then on both are old together, for an honest turn and for one that guts the test.
+#[test]
+fn a_new_test_that_needs_a_changed_helper_is_old_together_with_it() {
+    let task = format!("{SQUARES}- [ ] notes\n  - verify: `test -e notes.txt`\n");
+    let old = ("tests/help.sh", "seven() { echo 7; }\n");
+    let help = ("tests/help.sh", "seven() { echo 7; }\nwant() { echo 49; }\n");
+    let test = ("tests/run.sh", ". tests/help.sh\ntest \"$(sh sq.sh $(seven))\" = $(want)\n");
+    let first = writes("squares", &[RIGHT, help, test]);
+    let more = ("tests/run.sh", ". tests/help.sh\nfor n in 7 7; do sh sq.sh $n; done\n");
+    let notes = ("notes.txt", "n\n");
+    for (second, code) in [
+        (vec![more, notes], 0),
+        (vec![("sq.sh", "exit 1\n"), ("tests/run.sh", "exit 0\n"), notes], 4),
+    ] {
+        let then = writes("notes", &second);
+        let build = format!("if [ -e tests/run.sh ]; then\n{then}else\n{first}fi\n");
+        let repo = Repo::with(&task, &[FILES[1], old, ("build.sh", &build)]);
+        let ran = repo.run(BUILDS, &["--max-iterations", "2", "--sandbox=off"]);
+        let story = story(&repo, &ran);
+        assert_eq!(ran.code, Some(code), "{story}");
+        assert!(story.starts_with("iteration 1: pass check\n"), "{story}");
+        let held = story.contains("iteration 2: held\n  held: harness_needed\n");
+        assert_eq!(held, code == 4, "{story}");
+        let verified = repo.ralph(&["verify", "demo", "--base", "main~4"]);
+        assert!(code == 4 || verified.code == Some(0), "{}{}", verified.stdout, verified.stderr);
+    }
+}
+
 #[test]
 fn a_check_that_is_green_once_and_red_at_once_after_it_is_flaky_and_costs_no_attempt() {
     let check = "test -e a.txt && echo . >> $HUMAN/n && test $(($(wc -l < $HUMAN/n) % 2)) = 1";

@@ -1,5 +1,10 @@
 //! `CMakeLists.txt` and `*.cmake`: how tests are declared and run. Targets and sources may change.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::super::conventions::Role;
+use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
 use super::manifests::{Manifests, Merged};
 use super::parts::{Fate, Part, merged, squeezed};
@@ -9,12 +14,47 @@ const CMAKE: Syntax = Syntax { comment: "#", quotes: &['"'], long_strings: true 
 
 /// Puts back how tests are declared.
 pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -> Merged {
+    let gone = targets_of_new_tests(around, now);
     let parts = |code: &str| {
-        let leaves: Vec<Part> =
-            statements(code, CMAKE).iter().map(|text| statement(around, text)).collect();
-        nested(leaves)
+        let leaf = |text: &String| {
+            let part = statement(around, text);
+            match command(text) {
+                Some((_, words)) if words.iter().take(4).any(|word| gone.contains(word)) => {
+                    Part { fate: Fate::Fixed, ..part }
+                }
+                Some(_) | None => part,
+            }
+        };
+        nested(statements(code, CMAKE).iter().map(leaf).collect())
     };
     merged(&parts(start.unwrap_or_default()), parts(now))
+}
+
+/// Targets that the start does not have and whose sources are new tests: these go, so that the rest
+/// can be built.
+fn targets_of_new_tests(around: &Manifests<'_>, now: &str) -> BTreeSet<String> {
+    let is_new = |word: &String| {
+        inside(folder(around.path), word).is_some_and(|path| is_new_test(around, &path))
+    };
+    let targets = statements(now, CMAKE).into_iter().filter_map(|text| {
+        let (name, words) = command(&text)?;
+        let (target, sources) = words.split_first()?;
+        let builds = matches!(name.as_str(), "add_executable" | "add_library");
+        (builds && sources.iter().any(is_new)).then(|| target.clone())
+    });
+    let start = text(around.start, around.path).unwrap_or_default();
+    let had: BTreeSet<String> = statements(&start, CMAKE)
+        .iter()
+        .filter_map(|text| command(text)?.1.into_iter().next())
+        .collect();
+    targets.filter(|target| !had.contains(target)).collect()
+}
+
+/// Is it a test that was not there at the start, so that it goes?
+fn is_new_test(around: &Manifests<'_>, path: &Path) -> bool {
+    around.now.paths().contains_key(path)
+        && !around.start.paths().contains_key(path)
+        && around.table.role(path).is_some_and(|role| role != Role::Manifest)
 }
 
 /// The statements of a file.
@@ -102,6 +142,9 @@ fn subdirectory(around: &Manifests<'_>, name: &str) -> Fate {
     else {
         return Fate::Free;
     };
+    if is_new_test(around, &path) {
+        return Fate::Fixed;
+    }
     let there = around.now.paths().contains_key(&path)
         || (around.start.paths().contains_key(&path) && around.table.role(&path).is_some());
     if there { Fate::Kept } else { Fate::Free }
@@ -116,8 +159,8 @@ fn harness_sources(around: &Manifests<'_>, words: &[String]) -> String {
             inside(folder(around.path), word).is_some_and(|path| {
                 endings.contains(&extension(&path))
                     && !file_name(&path).is_empty()
-                    && around.start.paths().contains_key(&path)
                     && around.table.role(&path).is_some()
+                    && (around.start.paths().contains_key(&path) || is_new_test(around, &path))
             })
         })
         .map(String::as_str)

@@ -57,6 +57,7 @@ fn judges_are_found_where_commands_run_them() {
         ("for x in 1 2; do sh check.sh $x || exit 1; done", &["check.sh"]),
         ("set -o pipefail; python3 app.py | tee log", &["app.py"]),
         ("sh -n check.sh", &[]),
+        ("php -l app.php && node --check app.js && ruby -wc app.rb && deno check app.ts", &[]),
         ("python3 app.py 7 | grep -q 49", &[]),
         ("python3 app.py > out; grep -q x out", &[]),
         ("test \"$(sh sq.sh 7)\" = 49", &[]),

@@ -1,6 +1,7 @@
 //! Manifests that grow with the work.
 
-use super::{Honest, stays, verify};
+use super::{CMAKE, Honest, stays, verify};
+use crate::verify::harness::tests::tree::{Change, Planted, ask, changed};
 
 #[test]
 fn packages() {
@@ -99,6 +100,23 @@ fn c_and_cpp() {
             )],
         },
     ]);
+    // A new test goes with its target, so that the rest can be built.
+    let start = Planted::of(&[("CMakeLists.txt", CMAKE), ("main.c", "")]);
+    let tests = "add_executable(mul tests/mul.c)\ntarget_link_libraries(mul m)\n\
+                 add_test(NAME mul COMMAND mul)\nadd_subdirectory(tests)\n";
+    let library = "add_library(m mul.c)\nadd_subdirectory(lib)\n";
+    let text = format!("{CMAKE}{tests}{library}");
+    let change: Change<'_> = &[
+        ("CMakeLists.txt", Some(&text)),
+        ("mul.c", Some("")),
+        ("lib/CMakeLists.txt", Some("add_library(lib lib.c)\n")),
+        ("tests/CMakeLists.txt", Some("")),
+        ("tests/mul.c", Some("")),
+    ];
+    let now = changed(&start, change);
+    let after = now.after(&ask("cmake --build build && ctest", &start, &now).edits);
+    assert_eq!(after.text("CMakeLists.txt"), Some(format!("{CMAKE}{library}")));
+    assert_eq!(after.text("tests/mul.c"), None);
     stays(
         "Meson: sources, a library, and a test",
         "meson test -C build",
