@@ -117,7 +117,9 @@ impl Run {
                 setup: &setup,
             };
             let changed = harness_changes(commit, &rules, &planned)?;
-            if let Some(new) = learned(repo, &now.harness, commit, &changed, &may_change)? {
+            if let Some(new) =
+                learned(repo, &now.harness, commit, &changed, (&self.parts.table, &may_change))?
+            {
                 now.harness = new.harness;
                 now.fewer_tests |= new.fewer_tests;
             }
@@ -143,7 +145,9 @@ impl Run {
     ) -> Result<(), EngineError> {
         let Some(harness) = self.harness().cloned() else { return Ok(()) };
         let repo = self.parts.repo.as_ref();
-        let Some(learned) = learned(repo, &harness, commit, changed, may_change)? else {
+        let Some(learned) =
+            learned(repo, &harness, commit, changed, (&self.parts.table, may_change))?
+        else {
             return Ok(());
         };
         if learned.fewer_tests {

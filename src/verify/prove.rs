@@ -21,6 +21,7 @@ use super::proof_rooms::ProofRooms;
 use super::repo::Repo;
 use super::runner::{at_least_as_many, still_failing};
 use super::setup::RoomSetup;
+use super::unfinished::take_back;
 use crate::model::{
     ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, FirstSeen, FirstStatus, Oid,
     PathChange, PutBackRun, Task,
@@ -174,6 +175,8 @@ async fn first_run(
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
     let Some(harness) = harness else { return Ok((proved, None)) };
+    let ends = &harness.found.ends;
+    take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;
     let is_green = |check: &&PlannedCheck| {
         !rules.is_test_new(&check.command)
             && proved.checks.iter().any(|it| it.command == check.command && it.passed())
