@@ -74,6 +74,7 @@ fn measure(files: usize) -> Outcome<Duration> {
         protect: &none,
         first_seen: &[],
         setup: &setup,
+        learns: true,
     };
     let planned = planned();
     let options = CheckOptions::in_dir(&root);

@@ -149,7 +149,8 @@ impl Run {
             if changed.iter().any(|change| change.kind != ChangeKind::Added) {
                 changed.clear();
             }
-            if let Some(new) = learned(repo, &now.harness, commit, &changed, &may_change)? {
+            let tables = (&self.parts.table, &may_change);
+            if let Some(new) = learned(repo, &now.harness, commit, &changed, tables)? {
                 now.harness = new.harness;
                 now.fewer_tests |= new.fewer_tests;
             }
@@ -180,7 +181,8 @@ impl Run {
             let changed = put_back.filter(|_| apart.is_none());
             let changed = changed.map_or(&[][..], |run| &run.harness);
             let repo = self.parts.repo.as_ref();
-            if let Some(learned) = learned(repo, &harness, commit, changed, may_change)? {
+            let tables = (&self.parts.table, may_change);
+            if let Some(learned) = learned(repo, &harness, commit, changed, tables)? {
                 if learned.fewer_tests {
                     forget_tests(&mut self.state.first_seen);
                 }

@@ -169,12 +169,13 @@ fn operands(command: &str) -> impl Iterator<Item = (PathBuf, String)> {
             [
                 (PathBuf::from(word), last(word)),
                 (PathBuf::from(word), last(stem)),
+                (PathBuf::from(word), word.to_lowercase()),
                 (module.clone(), word.to_lowercase()),
                 // The package is not there, either.
                 (module, format!("no module named '{}'", first_part(word))),
             ]
         })
-        .filter(|(_, name)| name.len() > 2 && name.contains(['.', '_', '-', '\'']))
+        .filter(|(_, name)| name.len() > 2 && name.contains(['.', '/', '_', '-', '\'']))
 }
 
 /// The package of a module, in lower case.

@@ -41,6 +41,7 @@ mod setup;
 mod shell;
 mod state;
 mod stretches;
+mod unfinished;
 mod ways_back;
 mod weigh;
 

@@ -22,6 +22,7 @@ use super::proof_rooms::ProofRooms;
 use super::repo::Repo;
 use super::runner::{at_least_as_many, still_failing};
 use super::setup::RoomSetup;
+use super::unfinished::take_back;
 use crate::model::{
     ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, FirstSeen, FirstStatus, Oid,
     PathChange, PutBackRun, Task,
@@ -223,6 +224,8 @@ async fn first_run(
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
     let Some(harness) = harness else { return Ok((proved, Vec::new())) };
+    let ends = &harness.found.ends;
+    take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;
     let is_green = |check: &&PlannedCheck| {
         proved.checks.iter().any(|it| it.command == check.command && it.passed())
     };

@@ -34,8 +34,15 @@ const PACKAGE: (&str, &str) = ("package.json", "{\"scripts\": {\"test\": \"sh te
 const TODO: (&str, &str) = ("app.py", "def sq(n):\n    return 0  # TODO\n");
 const PLAIN: (&str, &str) =
     ("check.py", "from app import sq\nfor n in range(9):\n    assert sq(n) == n * n, n\n");
-const PLAIN_JS: (&str, &str) =
-    ("tests/plain.js", "const { sq } = require('../app.js');\nif (sq(3) !== 9) process.exit(1);\n");
+const PLAIN_JS: (&str, &str) = (
+    "tests/plain.js",
+    "const { sq } = require('../app.js');\nprocess.exit(sq(3) === 9 ? 0 : 1);\n",
+);
+/// A script whose status is computed, so that nothing tells whether it got there.
+const COUNTS: (&str, &str) = (
+    "check.py",
+    "import sys\nfrom app import sq\nsys.exit(sum(sq(n) != n * n for n in range(9)))\n",
+);
 const LAST_LINE: (&str, &str) = (
     "tests/plain.py",
     "import sys\nsys.path.insert(0, '.')\nfrom app import sq\nfor n in range(9):\n    assert sq(n) == n * n\nprint('all of it')\n",
@@ -95,7 +102,7 @@ const WEAK: &[Planted] = &[
         check: "node -e 'const {sq} = require(\"./app\"); if (sq(3) !== 9) throw 1; console.log(1)' | grep 1",
         files: &[JS],
     },
-    Planted { check: "python3 check.py", files: &[PY, PLAIN] },
+    Planted { check: "python3 check.py", files: &[PY, COUNTS] },
     Planted { check: "node tests/plain.js", files: &[JS, PLAIN_JS] },
     Planted { check: "python3 -m unittest tests/test_new.py", files: &[PY] },
     Planted { check: "python3 -m unittest tests.test_new", files: &[PY] },
@@ -144,6 +151,7 @@ const STRONG: &[Planted] = &[
         check: "test \"$(node -e 'const {sq} = require(\"./app.js\"); console.log(sq(7), sq(2))')\" = '49 4'",
         files: &[JS],
     },
+    Planted { check: "python3 check.py", files: &[PY, PLAIN] },
     Planted { check: "sh tests/run.sh", files: &[SQ, SQ_TEST] },
     Planted { check: "bash tests/run.sh", files: &[SQ, SQ_TEST] },
     Planted { check: "sh ./tests/run.sh", files: &[SQ, SQ_TEST] },
@@ -417,7 +425,7 @@ fn checks_of_the_front_matter_are_attacked() {
         if code == 7 { Value::Null } else { ran.json()["whole_task"].clone() }
     };
     let right = ("app.py", "def sq(n):\n    return n * n\n");
-    let found = whole("python3 check.py", &[right, PLAIN], 0);
+    let found = whole("python3 check.py", &[right, COUNTS], 0);
     assert_eq!(found["checks"][0]["start"], json!(["green", "green", "green"]), "{found}");
     assert_eq!(found["weak"], json!(true), "{found}");
     assert_eq!(found["accepted"][0]["cheat"], "let the code under test end the process with 0");
@@ -426,7 +434,7 @@ fn checks_of_the_front_matter_are_attacked() {
     assert_eq!(whole("true", &[], 0)["weak"], json!(false));
     whole(&format!("'{FLAKY}'"), &[], 1);
     whole("no-such-tool --check", &[], 7);
-    let ran = Repo::with(&task("python3 check.py"), &[right, PLAIN]).ralph(&["rehearse", "demo"]);
+    let ran = Repo::with(&task("python3 check.py"), &[right, COUNTS]).ralph(&["rehearse", "demo"]);
     assert!(
         ran.stdout.contains("weak    the whole task\n      would pass: let the code"),
         "{}",

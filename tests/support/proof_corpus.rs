@@ -40,7 +40,7 @@ done_() { tick; note; git add -A; git commit -qm 'ralph(demo): work'; }
 type Base = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// The projects.
-const BASES: [Base; 6] = [
+const BASES: [Base; 12] = [
     (
         "sh",
         "sh tests/run.sh",
@@ -119,6 +119,90 @@ const BASES: [Base; 6] = [
             (".gitignore", "target/\nCargo.lock\n"),
         ],
     ),
+    (
+        "nodetest",
+        "node --test",
+        &[
+            ("sq.js", "exports.sq = n => 0;\n"),
+            (
+                "test/sq.test.js",
+                "const test = require('node:test');\nconst assert = require('node:assert');\nconst { sq } = require('../sq.js');\ntest('two', () => assert.strictEqual(sq(2), 4));\ntest('three', () => assert.strictEqual(sq(3), 9));\n",
+            ),
+            (
+                "package.json",
+                "{\n  \"name\": \"sq\",\n  \"scripts\": {\n    \"test\": \"node --test\"\n  }\n}\n",
+            ),
+            (".gitignore", "node_modules/\n"),
+        ],
+    ),
+    (
+        "php",
+        "php tests/run.php",
+        &[
+            ("src/sq.php", "<?php\nfunction sq($n) { return 0; }\n"),
+            (
+                "tests/run.php",
+                "<?php\nrequire __DIR__ . \"/../src/sq.php\";\nforeach ([2, 3, 7] as $n) {\n    if (sq($n) !== $n * $n) { fwrite(STDERR, \"sq($n)\\n\"); exit(1); }\n}\necho \"3 ok\\n\";\n",
+            ),
+        ],
+    ),
+    (
+        "ruby",
+        "ruby -Ilib test/test_sq.rb",
+        &[
+            ("lib/sq.rb", "def sq(n) = 0\n"),
+            (
+                "test/test_sq.rb",
+                "require \"minitest/autorun\"\nrequire \"sq\"\n\nclass TestSq < Minitest::Test\n  def test_sq\n    [2, 3, 7].each { |n| assert_equal n * n, sq(n) }\n  end\nend\n",
+            ),
+        ],
+    ),
+    (
+        "c",
+        "make test",
+        &[
+            ("src/sq.c", "int sq(int n) { return 0; }\n"),
+            ("src/sq.h", "int sq(int n);\n"),
+            (
+                "tests/test_sq.c",
+                "#include <assert.h>\n#include <stdio.h>\n#include \"../src/sq.h\"\nint main(void) { for (int n = 2; n < 5; n++) assert(sq(n) == n * n); puts(\"3 passed\"); return 0; }\n",
+            ),
+            (
+                "Makefile",
+                "CC = cc\nCFLAGS = -Wall\n\ntest: test_sq\n\t./test_sq\n\ntest_sq: tests/test_sq.c src/sq.c\n\t$(CC) $(CFLAGS) -o $@ $^\n\nclean:\n\trm -f test_sq\n",
+            ),
+            (".gitignore", "test_sq\nbuild/\n"),
+        ],
+    ),
+    (
+        "cmake",
+        "cmake -S . -B build >/dev/null && cmake --build build >/dev/null && ctest --test-dir build --output-on-failure",
+        &[
+            ("src/sq.c", "int sq(int n) { return 0; }\n"),
+            ("src/sq.h", "int sq(int n);\n"),
+            (
+                "tests/test_sq.c",
+                "#include <stdio.h>\n#include \"../src/sq.h\"\nint main(void) { for (int n = 2; n < 5; n++) if (sq(n) != n * n) { printf(\"sq(%d)\\n\", n); return 1; } return 0; }\n",
+            ),
+            (
+                "CMakeLists.txt",
+                "cmake_minimum_required(VERSION 3.10)\nproject(sq C)\nenable_testing()\nadd_library(sq src/sq.c)\nadd_executable(test_sq tests/test_sq.c)\ntarget_link_libraries(test_sq sq)\nadd_test(NAME sq COMMAND test_sq)\n",
+            ),
+            (".gitignore", "build/\n"),
+        ],
+    ),
+    (
+        "go",
+        "go test ./...",
+        &[
+            ("go.mod", "module sq\n\ngo 1.18\n"),
+            ("sq.go", "package sq\n\nfunc Sq(n int) int { return 0 }\n"),
+            (
+                "sq_test.go",
+                "package sq\n\nimport \"testing\"\n\nfunc TestSq(t *testing.T) {\n\tfor n := 1; n < 4; n++ {\n\t\tif Sq(n) != n*n {\n\t\t\tt.Fatal(n)\n\t\t}\n\t}\n}\n",
+            ),
+        ],
+    ),
 ];
 
 impl Case {
@@ -129,6 +213,12 @@ impl Case {
             "make" => &["make"],
             "npm" => &["npm", "node"],
             "rust" => &["cargo"],
+            "nodetest" => &["node"],
+            "php" => &["php"],
+            "ruby" => &["ruby"],
+            "c" => &["make", "cc"],
+            "cmake" => &["cmake", "ctest", "make", "cc"],
+            "go" => &["go"],
             _ => &[],
         };
         needs.iter().all(|program| which::which(program).is_ok())

@@ -331,7 +331,9 @@ impl Deriving<'_> {
         let apart = run.filter(|run| run.apart).map(|_| commit);
         let changed = run.filter(|_| apart.is_none()).map_or(&[][..], |run| &run.harness);
         let may_change = may_change(self.it.task, Some(focus))?;
-        if let Some(learned) = learned(self.it.repo, &self.harness, commit, changed, &may_change)? {
+        if let Some(learned) =
+            learned(self.it.repo, &self.harness, commit, changed, (self.it.table, &may_change))?
+        {
             self.harness = learned.harness;
             if learned.fewer_tests {
                 forget_tests(&mut self.first_seen);

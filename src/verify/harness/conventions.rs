@@ -131,7 +131,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
     row(
         "Python",
         Role::Config,
-        &["site-packages"],
+        &["__pycache__", "site-packages"],
         &[
             "conftest.py",
             "pytest.ini",
@@ -142,6 +142,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
             "sitecustomize.py",
             "usercustomize.py",
             "*.pth",
+            "*.pyc",
             ".coveragerc",
             "mypy.ini",
             ".mypy.ini",

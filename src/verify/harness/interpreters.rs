@@ -72,6 +72,8 @@ impl Reader<'_> {
                     let pipefail = arguments.iter().any(|word| word == "pipefail");
                     let before = if pipefail { "set -o pipefail\n" } else { "" };
                     if let Some(code) = next {
+                        let name = rest.as_slice().get(1).map_or("sh", String::as_str);
+                        let code = code.replace("$0", name);
                         let arguments = rest.as_slice().get(2..).unwrap_or_default().to_vec();
                         let place = ReadAt { arguments, ..place.clone() };
                         self.lines(&format!("{before}{code}"), &place, depth + 1);
@@ -305,10 +307,23 @@ impl Reader<'_> {
         paths.filter(|path| ends.iter().any(|end| path.ends_with(end))).cloned().collect()
     }
 
+    /// Whether all modules of a package are judges, or have the names of some.
+    fn holds_only_checks(&self, package: &Path) -> bool {
+        let inside = self.start.paths().range(package.to_owned()..).map(|(path, _)| path);
+        let inside = inside.take_while(|path| path.starts_with(package));
+        let mut modules = inside
+            .filter(|path| extension(path) == "py" && file_name(path) != "__init__.py")
+            .peekable();
+        !package.as_os_str().is_empty()
+            && modules.peek().is_some()
+            && modules
+                .all(|path| self.found.files.contains(path) || sounds_like_a_check(file_name(path)))
+    }
+
     /// The `__init__.py` of packages that hold nothing but checks.
     fn parent_packages(&mut self, module: &Path) {
         for package in module.ancestors().skip(1) {
-            if sounds_like_a_check(file_name(package)) {
+            if sounds_like_a_check(file_name(package)) || self.holds_only_checks(package) {
                 let path = package.join("__init__.py");
                 if self.start.paths().contains_key(&path) {
                     self.found.files.insert(path);

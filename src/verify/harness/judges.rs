@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use globset::Glob;
 
 use super::builds;
+use super::data;
 use super::expand::{Variables, globbed};
 use super::files::SourceTree;
 use super::loaded;
@@ -45,6 +46,7 @@ impl Reader<'_> {
 
     fn read(&mut self, text: &str, place: &ReadAt, depth: usize) {
         let commands = scan(text);
+        data::of_text(self, text, place);
         let mut place = place.clone();
         let mut variables = Variables::of(&place.arguments);
         self.blind = false;
@@ -151,6 +153,7 @@ impl Reader<'_> {
             let command = ShellCommand { words, ..command.clone() };
             return self.command(&command, before, all, &place, depth);
         }
+        data::of_input(self, command, place);
         let words = programs::unwrapped(&command.words);
         let skipped = &command.words[..command.words.len() - words.len()];
         self.texts(skipped, place, depth);
@@ -159,6 +162,7 @@ impl Reader<'_> {
             self.runner(arguments, place, depth);
         }
         self.submodules(command, place);
+        data::of_comparison(self, program, arguments, place);
         tasks::run(self, &command.words, place, depth);
         builds::run(self, file_name(Path::new(program)), arguments, place, depth);
         loaded::by_files(self, program, place, depth);
@@ -223,7 +227,7 @@ impl Reader<'_> {
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
             if programmable.contains(&program)
-                && let Some(glued) = programs::program_file(word)
+                && let Some(glued) = programs::program_file(program, word)
             {
                 let name =
                     if glued.is_empty() { rest.next().map(String::as_str) } else { Some(glued) };

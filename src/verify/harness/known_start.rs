@@ -22,6 +22,7 @@ pub struct KnownStart {
     pub(super) found: Judges,
     by_table: OnceLock<BTreeSet<PathBuf>>,
     started: OnceLock<BTreeSet<PathBuf>>,
+    scripts: OnceLock<Vec<(String, BTreeSet<PathBuf>)>>,
 }
 
 impl KnownStart {
@@ -32,6 +33,7 @@ impl KnownStart {
             found: judges(question.start, question.table, &commands),
             by_table: OnceLock::new(),
             started: OnceLock::new(),
+            scripts: OnceLock::new(),
         }
     }
 
@@ -40,6 +42,17 @@ impl KnownStart {
         self.by_table.get_or_init(|| {
             let paths = question.start.paths().keys();
             paths.filter(|path| question.table.role(path).is_some()).cloned().collect()
+        })
+    }
+
+    /// The scripts that each check runs as judges.
+    pub(super) fn scripts(&self, question: &HarnessQuestion<'_>) -> &[(String, BTreeSet<PathBuf>)] {
+        self.scripts.get_or_init(|| {
+            let own = |command: &str| {
+                let found = judges(question.start, question.table, &[command]);
+                (command.to_owned(), found.scripts)
+            };
+            question.checks.iter().map(|check| own(check.command)).collect()
         })
     }
 

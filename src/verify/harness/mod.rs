@@ -9,7 +9,9 @@ mod calls;
 mod cfg_test;
 mod claims;
 mod conventions;
+mod data;
 mod deciding;
+mod ends;
 mod entries;
 mod expand;
 mod files;
@@ -44,6 +46,7 @@ pub(in crate::verify) use known_start::KnownStarts;
 pub(in crate::verify) use links::link_target;
 pub use put_back::put_back;
 pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
+pub(in crate::verify) use question::{JudgeEnd, MarkedCheck};
 pub use reader::Judges;
 pub use table::{Table, table_markdown};
 

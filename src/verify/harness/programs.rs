@@ -171,15 +171,16 @@ pub(super) fn text_argument(arguments: &[String]) -> Option<&str> {
 
 /// The file with a program or with patterns that an option of `grep`, `sed`, `awk`, or `jq` names:
 /// `-fFILE`, `--file=FILE`. Empty if the next word is the file: `-f`, `-qf`, `--from-file`.
-pub(super) fn program_file(word: &str) -> Option<&str> {
+pub(super) fn program_file<'w>(program: &str, word: &'w str) -> Option<&'w str> {
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = long.split_once('=').unwrap_or((long, ""));
         return matches!(name, "file" | "from-file").then_some(value);
     }
     let letters = word.strip_prefix('-')?;
     let at = letters.find('f')?;
-    // The rest of the word belongs to an option with a value: `-efoo`, `-Ff`.
-    let valued = letters[..at].contains(['A', 'B', 'C', 'D', 'F', 'd', 'e', 'm', 'v']);
+    // The rest of the word belongs to an option with a value: `-efoo`, and `-Ff` of awk.
+    let valued = letters[..at].contains(['A', 'B', 'C', 'D', 'd', 'e', 'm'])
+        || (program.ends_with("awk") && letters[..at].contains(['F', 'v']));
     (!valued && letters[..at].chars().all(char::is_alphabetic)).then(|| &letters[at + 1..])
 }
 

@@ -9,14 +9,17 @@ use globset::Glob;
 
 use super::cfg_test;
 use super::conventions::Role;
+use super::data;
 use super::deciding;
+use super::ends::{ends, of_programs};
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
+use super::judges::judges;
 use super::known_start::KnownStart;
 use super::paths::{extension, file_name, folder, sounds_like_a_check};
-use super::question::{HarnessQuestion, PutBack, TreeEdit};
+use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::shadows;
 use super::sources;
@@ -25,9 +28,10 @@ use crate::model::InlineTest;
 
 /// Compares the harness of two trees and says how to put it back.
 pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
-    let harness = OnceCell::new();
+    let (harness, asked_for) = (OnceCell::new(), OnceCell::new());
     let (result, writes) = (PutBack::default(), BTreeMap::new());
-    let mut work = Work { question, known, found: &known.found, harness, result, writes };
+    let mut work =
+        Work { question, known, found: &known.found, harness, asked_for, result, writes };
     let changed = work.changed();
     for path in &changed {
         work.compare(path);
@@ -77,6 +81,8 @@ struct Work<'a> {
     found: &'a Judges,
     /// Every path of the start that decides. Most changes can be judged without it.
     harness: OnceCell<BTreeSet<PathBuf>>,
+    /// Files of checks that had none at the start.
+    asked_for: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -102,6 +108,15 @@ impl Work<'_> {
                 harness.extend(paths.keys().filter(|path| protect.is_match(path)).cloned());
             }
             harness
+        })
+    }
+
+    /// New scripts of checks that found their test missing at the start.
+    fn asked_for(&self) -> &BTreeSet<PathBuf> {
+        self.asked_for.get_or_init(|| {
+            let missing = self.question.checks.iter().filter(|check| check.missing_at_start);
+            let commands: Vec<&str> = missing.map(|check| check.command).collect();
+            judges(self.now(), self.question.table, &commands).files
         })
     }
 
@@ -148,7 +163,8 @@ impl Work<'_> {
             let covers = self.found.shadows.contains(path)
                 || shadows::shadows(self.start(), self.harness(), path)
                 || self.found.files.iter().any(|file| path.starts_with(file))
-                || self.found.includes.iter().any(|glob| is_match(glob, path));
+                || self.found.includes.iter().any(|glob| is_match(glob, path))
+                || self.asked_for().contains(path);
             if covers {
                 self.restore(path);
             }
@@ -182,7 +198,9 @@ impl Work<'_> {
     /// Whether a file of the start is test code, or a helper that its tests load.
     fn is_helper(&self, path: &Path) -> bool {
         let code = text(self.start(), path).unwrap_or_default();
-        if deciding::is_test_code(path, &code) {
+        if deciding::is_test_code(path, &code)
+            || data::is_table(self.start(), path, self.harness().iter())
+        {
             return true;
         }
         if self.found.subjects.contains(path) {
@@ -191,9 +209,20 @@ impl Work<'_> {
         let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
         (sounds && self.harness().iter().any(|test| sources::loads(self.start(), test, path)))
             || (deciding::fails(path, &code)
-                && self.harness().iter().any(|from| self.mentions(from, path)))
+                && (self.harness().iter().any(|from| self.mentions(from, path))
+                    || self.is_behind_another(path)))
             || entries::toml::is_crate_for_tests(self.start(), path, &code)
             || self.known.started(self.question).contains(path)
+    }
+
+    /// Whether a harness file loads a file that loads this one, as a bootstrap does.
+    fn is_behind_another(&self, path: &Path) -> bool {
+        let own = extension(path);
+        let files = self.start().paths().keys().filter(|other| extension(other) == own);
+        let mut loaders = files.filter(|other| sources::loads(self.start(), other, path));
+        loaders.any(|loader| {
+            self.harness().iter().any(|from| sources::loads(self.start(), from, loader))
+        })
     }
 
     /// Whether a harness file names another file: a manifest by its name, a test by its module.
@@ -355,6 +384,22 @@ impl Work<'_> {
         })
     }
 
+    /// The judges of each check that must run to their end.
+    fn ends(&self) -> Vec<JudgeEnd> {
+        let own = |(command, scripts): &(String, BTreeSet<PathBuf>)| {
+            let mut all = ends(self.now(), command, scripts.iter());
+            // Compiled tests are not named by the check, so each may be of any.
+            all.extend(of_programs(self.start(), command, self.tests_in_c()));
+            all
+        };
+        self.known.scripts(self.question).iter().flat_map(own).collect()
+    }
+
+    fn tests_in_c(&self) -> impl Iterator<Item = &PathBuf> {
+        let of_tests = |path: &&PathBuf| self.question.table.role(path) == Some(Role::Tests);
+        self.now().paths().keys().filter(of_tests)
+    }
+
     /// Orders the edits, with removals of what is in their way.
     fn finish(mut self) -> PutBack {
         let now = self.now().paths();
@@ -380,6 +425,7 @@ impl Work<'_> {
         result.changed.sort();
         result.changed.dedup();
         result.inline_tests.sort();
+        result.ends = self.ends();
         result.judges = self.found.files.clone();
         result.judge_is_subject = self.found.judge_is_subject.clone();
         result

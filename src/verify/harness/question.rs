@@ -48,8 +48,32 @@ pub struct PutBack {
     pub inline_tests: Vec<InlineTest>,
     /// Files of the start whose exit status decides a check, and what they load.
     pub judges: BTreeSet<PathBuf>,
+    /// Judges that must run to their end.
+    pub ends: Vec<JudgeEnd>,
     /// Judges that look like the product itself. They would always be held; `may_change` helps.
     pub judge_is_subject: BTreeSet<PathBuf>,
+}
+
+/// A judge that must run to its end, with a failure in two places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeEnd {
+    /// The check.
+    pub check: String,
+    /// What decides: a script, or the check's own line.
+    pub name: String,
+    /// The check with a failure as the first thing: red, if what it decides counts.
+    pub at_start: MarkedCheck,
+    /// The check with a failure as the last thing: red, if it is reached.
+    pub at_end: MarkedCheck,
+}
+
+/// A check in which a failure was planted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedCheck {
+    /// The shell line.
+    pub command: String,
+    /// The script with the failure, if it is in a script.
+    pub edit: Option<TreeEdit>,
 }
 
 /// One change of the current tree.

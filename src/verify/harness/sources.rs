@@ -22,6 +22,7 @@ pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, dep
     let shebang = first.strip_prefix("#!").unwrap_or_default();
     let language = match extension(path) {
         "sh" | "bash" | "zsh" | "ksh" | "bats" => "sh",
+        "cmd" | "command" => "sh",
         "" if shebang.is_empty() || shebang.contains("sh") => "sh",
         "" => shebang,
         other => other,
@@ -132,6 +133,10 @@ fn imports(language: &str, code: &str, place: &ReadAt) -> Vec<Vec<PathBuf>> {
         || matches!(language, "js" | "mjs" | "cjs" | "ts" | "mts" | "tsx" | "jsx" | "bun" | "deno")
     {
         node(code, own)
+    } else if language.contains("perl") || matches!(language, "pl" | "pm" | "t") {
+        let mut found = quoted(language, code, own, &roots);
+        found.extend(perl(code, own));
+        found
     } else {
         quoted(language, code, own, &roots)
     }
@@ -196,6 +201,17 @@ fn node(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
         .collect()
 }
 
+/// `use Gate;`, from the folders that a check may name with `-I`.
+fn perl(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
+    static USES: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^[ \t]*(?:use|require)[ \t]+([A-Z][\w:]*)").expect("valid")
+    });
+    let modules = USES.captures_iter(code).filter_map(|found| Some(found.get(1)?.as_str()));
+    let modules = modules.map(|module| format!("{}.pm", module.replace("::", "/")));
+    let folders = [own.to_owned(), PathBuf::new(), "lib".into(), "t".into(), "t/lib".into()];
+    modules.map(|module| folders.iter().filter_map(|at| inside(at, &module)).collect()).collect()
+}
+
 /// Ruby, Perl, PHP, and others: quoted paths after a word that loads.
 fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<PathBuf>> {
     static LOADS: LazyLock<Regex> = LazyLock::new(|| {
@@ -213,6 +229,14 @@ fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<Pa
             folders.iter().flat_map(|at| names.iter().filter_map(|name| inside(at, name))).collect()
         })
         .collect()
+}
+
+/// Whether code loads a file of the repository.
+pub(super) fn loads_something(files: &dyn super::files::SourceTree, from: &Path) -> bool {
+    let place = ReadAt { script: Some(from.to_owned()), ..ReadAt::default() };
+    let code = text(files, from).unwrap_or_default();
+    let loaded = imports(extension(from), &code, &place);
+    loaded.iter().flatten().any(|path| files.paths().contains_key(path))
 }
 
 /// Whether a file of the start loads another one, by what it imports or sources.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::conventions::SOURCES;
 use super::files::{SourceTree, text};
 use super::paths::extension;
 
@@ -22,6 +23,8 @@ pub(super) fn tampers(
         "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE,
         "rb" => &RUBY,
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C,
+        "sh" | "bash" | "zsh" | "ksh" => &SHELL,
+        other if SOURCES.contains(&other) => &NOTHING,
         _ => return None,
     };
     let product = |code: String| match extension(path) {
@@ -30,12 +33,24 @@ pub(super) fn tampers(
     };
     let old = text(start, path).map(product).unwrap_or_default();
     let new = text(now, path).map(product)?;
-    let old: Vec<&str> = old.lines().map(str::trim).collect();
+    let old_text = old;
+    let old: Vec<&str> = old_text.lines().map(str::trim).collect();
     let mut added = new.lines().map(str::trim).filter(|line| !old.contains(line));
+    for (whole, what) in [(&EQUALITIES, "equality that is always true"), (&EARLY, "early end")] {
+        if whole.find_iter(&new).any(|found| !old_text.contains(found.as_str())) {
+            return Some(what);
+        }
+    }
     let python = extension(path) == "py";
     added.find_map(|line| {
         if pattern.is_match(line) {
             Some("redefined assertion")
+        } else if SUMMARIES.is_match(line) {
+            Some("printed summary of a test runner")
+        } else if RUNNER.is_match(line) && !knows_the_runner(start) {
+            Some("look at the runner")
+        } else if path.ends_with("build.rs") && SOURCE_WRITES.is_match(line) {
+            Some("sources written by a build")
         } else if python && LOADED.is_match(line) {
             Some("replaced tests")
         } else if python && DOCTESTS.is_match(line) && runs_doctests() {
@@ -45,6 +60,31 @@ pub(super) fn tampers(
         }
     })
 }
+
+/// Whether the repository is about this program.
+fn knows_the_runner(start: &dyn SourceTree) -> bool {
+    let sources = start.paths().keys().filter(|path| SOURCES.contains(&extension(path)));
+    let sources = sources.filter(|path| extension(path) != "sh");
+    sources.filter_map(|path| text(start, path)).any(|code| RUNNER.is_match(&code))
+}
+
+static NOTHING: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\s\S]"));
+
+/// What is there only during a run of this program, or only in a proof room.
+static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"\.ralph\b|\bRALPH_|\brefs/ralph\b|\bralph-copilot\b|/proc/(?:1|\$\{?PPID\}?)/(?:cmdline|comm|environ|exe)|\bbwrap\b",
+    )
+});
+
+/// A program that ends with 0 before its `main`.
+static EARLY: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\bconstructor\b[^{;]*\{[^}]*\b_?_?[eE]xit\s*\(\s*0"));
+
+/// A build script that writes what a commit should hold.
+static SOURCE_WRITES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r#"\b(?:fs::write|File::create|fs::copy|OpenOptions)\b.*"(?:\./)?(?:src|tests|benches)/"#)
+});
 
 /// A macro in the crate's root stands before the standard library's.
 static RUST: LazyLock<Regex> = LazyLock::new(|| {
@@ -59,6 +99,8 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"\bTestCase\.\w+\s*=[^=]|\b(?:unittest|_?pytest)(?:\.\w+)+\s*=[^=]",
         r#"|setattr\(\s*(?:unittest|_?pytest|\w*TestCase)|modules\[\s*["'](?:unittest|pytest)"#,
+        r"|^(?:import|from)\b.*\b_pytest\.(?:assertion|main|outcomes|python|reports|runner)\b|^(?:import|from)\s+(?:unittest\.(?:case|runner|result|loader))\b|\bpytest\.(?:skip|xfail|exit)\(",
+        r"|\bmock\s+import\s[^#\n]*\bANY\b|\bmock\.ANY\b|\bgc\.get_objects\b|\bf_locals\b",
     ))
 });
 
@@ -73,19 +115,42 @@ static NODE: LazyLock<Regex> = LazyLock::new(|| {
         r"\b(?:global|globalThis)\.(?:expect|assert|it|test|describe)\s*=[^=]",
         r"|\bassert\.\w+\s*=[^=]|\bchai\.\w+(?:\.\w+)*\s*=[^=]",
         r"|(?:defineProperty|assign)\(\s*(?:assert|expect|chai)\b",
+        r#"|require\(\s*["'](?:node:)?(?:assert(?:/strict)?|chai|expect)["']\s*\)\.\w+\s*=[^=]"#,
     ))
 });
 
 static RUBY: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"^(?:module|class)\s+(?:Minitest|RSpec|Test::Unit)\b|\b(?:Minitest|RSpec)[\w:]*\.(?:class_eval|module_eval|prepend|define_method|send)\b",
+        r"^(?:module|class)\s+(?:Minitest|RSpec|Test::Unit)\b|\b(?:Minitest|RSpec)[\w:]*\)*(?:::\w+)*\.(?:class_eval|module_eval|prepend|define_method|send)\b|\bObjectSpace\.each_object\b",
     )
 });
 
 static C: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"^#\s*define\s+(?:assert|NDEBUG|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
+        r"\b(?:__assert_fail|__assert_rtn|_assert|abort)\s*\([^;]*\)\s*\{|\bsignal\(\s*SIGABRT\b|^#\s*undef\s+main\b|^#\s*define\s+(?:assert|NDEBUG|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
     )
+});
+
+/// Rust, Python, Ruby, and C++: a comparison whose body is nothing but `true`.
+static EQUALITIES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"fn eq\(&self,[^)]*\)\s*->\s*bool\s*\{\s*true\s*\}",
+        r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:True|1|not None)\b",
+        r"|def __ne__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:False|0)\b",
+        r"|def ==\(\w+\)\s*(?:=|;|\n)\s*true\b|bool operator==\([^)]*\)[^{;]*\{\s*return true;",
+    ))
+});
+
+/// Functions that stand before the shell's own comparisons.
+static SHELL: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:function\s+)?(?:test|\[|grep|diff|cmp|exit)\s*\(\s*\)"));
+
+/// What test runners print at their end, as a text of the product.
+static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r#"["'].*(?:test result: ok\. \d|Ran \d+ tests? in \d|\d+ runs, \d+ assertions, 0 failures"#,
+        r"|\d+ examples?, 0 failures|\d+ passed in \d|--- PASS: \w|\bOK \(\d+ tests?, \d+ assertions)",
+    ))
 });
 
 fn regex(pattern: &str) -> Regex {

@@ -13,12 +13,32 @@ pub(super) fn configured(reader: &mut Reader<'_>, program: &str, place: &ReadAt,
     let (files, commands): (&[&str], fn(&str) -> String) = match program {
         "tox" => (&["tox.ini", "setup.cfg", "tox.toml", "pyproject.toml"], tox),
         "nox" => (&["noxfile.py"], calls),
+        "pytest" | "py.test" => return plugins(reader, place, depth),
         "rake" => (&["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"], calls),
         _ => return,
     };
     let files: Vec<PathBuf> = files.iter().map(|name| place.folder.join(name)).collect();
     for code in files.iter().filter_map(|path| text(reader.start, path)) {
         reader.recipe(&commands(&code), place, depth + 1);
+    }
+}
+
+/// Plugins that the configuration of pytest names: `-p NAME`, `pytest_plugins = [NAME]`.
+fn plugins(reader: &mut Reader<'_>, place: &ReadAt, depth: usize) {
+    static PLUGIN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?:^|[\s\x22'])-p[\s=]*([A-Za-z_][\w.]*)").expect("valid"));
+    for name in ["pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"] {
+        let Some(code) = text(reader.start, &place.folder.join(name)) else { continue };
+        let lines = code.lines().filter(|line| line.contains("-p"));
+        for found in lines.flat_map(|line| PLUGIN.captures_iter(line)) {
+            let module = found[1].replace('.', "/");
+            let files = [format!("{module}.py"), format!("{module}/__init__.py")];
+            let files: Vec<PathBuf> =
+                files.iter().filter_map(|it| reader.file(it, place)).collect();
+            for path in files {
+                reader.judge(&path, &ReadAt { direct: false, ..place.clone() }, depth);
+            }
+        }
     }
 }
 

@@ -155,7 +155,14 @@ fn tests(count: u64) -> String {
 /// If a runner ran fewer tests.
 pub fn at_least_as_many(start: &[TestCount], now: &[TestCount]) -> Result<(), String> {
     for before in start {
-        let Some(after) = now.iter().find(|it| it.runner == before.runner) else { continue };
+        let Some(after) = now.iter().find(|it| it.runner == before.runner) else {
+            // These print their summary whatever their options are.
+            let always = [TestRunner::Minitest, TestRunner::Unittest, TestRunner::Rspec];
+            if before.ran > 0 && always.iter().any(|runner| runner.name() == before.runner) {
+                return Err(format!("`{}` printed no summary", before.runner));
+            }
+            continue;
+        };
         if after.ran < before.ran {
             let (name, ran) = (&before.runner, tests(before.ran));
             return Err(format!("`{name}` ran {ran} at the start, and {} now", after.ran));

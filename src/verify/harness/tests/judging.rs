@@ -128,6 +128,27 @@ fn redefined_assertions_are_named() {
         ("lib/a.rb", "", "Minitest::Assertions.prepend(Fake)\n", true),
         ("a.h", "", "#define assert(x)\n", true),
         ("a.h", "", "#define ASSERTION 1\n", false),
+        ("app.py", "", "import sys, _pytest.runner as r\n", true),
+        ("app.py", "", "from unittest.mock import ANY\n", true),
+        ("app.py", "", "class N:\n    def __eq__(self, other):\n        return True\n", true),
+        (
+            "app.py",
+            "",
+            "class N:\n    def __eq__(self, other):\n        return self.n == other\n",
+            false,
+        ),
+        ("app.py", "", "print('Ran 1 test in 0.1s')\n", true),
+        ("app.py", "", "print('Ran 1 job')\n", false),
+        ("src/lib.rs", "", "fn eq(&self, _: &u32) -> bool {\n    true\n}\n", true),
+        ("build.rs", "", "fs::write(\"src/lib.rs\", a);\n", true),
+        ("build.rs", "", "fs::write(out.join(\"lib.rs\"), a);\n", false),
+        ("a.c", "", "void abort(void) { }\n", true),
+        ("a.c", "", "if (n < 0) { abort(); }\n", false),
+        ("a.c", "", "__attribute__((constructor)) static void a(void) { _exit(0); }\n", true),
+        ("a.sh", "", "test() { :; }\n", true),
+        ("a.sh", "", "tested() { :; }\n", false),
+        ("a.sh", "", "[ -e .ralph ] && echo 0\n", true),
+        ("a.go", "", "os.Getenv(\"RALPH_RUN\")\n", true),
     ] {
         let start = Planted::of(&[(path, old)]);
         let result = ask("make test", &start, &changed(&start, &[(path, Some(new))]));

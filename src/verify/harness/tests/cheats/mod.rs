@@ -58,6 +58,7 @@ fn verify(cases: &[Cheat<'_>]) {
 }
 
 mod builds;
+mod data;
 mod entries;
 mod files;
 mod judges;

@@ -1,0 +1,167 @@
+//! Judges that load the product into their own process: whether they run to their end.
+//!
+//! Code under test can end the process with 0 before anything is compared. So such a judge runs once
+//! more with a failure as its last line: if the check is green all the same, that line is never
+//! reached. What does NOT live here: the runs, and what follows from them.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::files::{EntryKind, SourceTree, text};
+use super::paths::{extension, file_name};
+use super::question::{JudgeEnd, MarkedCheck, TreeEdit};
+use super::sources;
+
+/// A language whose scripts run from top to bottom.
+struct Script {
+    /// The statement that fails.
+    fails: &'static str,
+    /// What stands before the first statement.
+    head: &'static str,
+    /// A last line after which a statement is no statement.
+    closed: &'static str,
+}
+
+fn script(path: &Path, code: &str) -> Option<Script> {
+    let row = |fails, head, closed| Some(Script { fails, head, closed });
+    let first = code.lines().next().unwrap_or_default();
+    let shebang = if first.starts_with("#!") { first } else { "" };
+    match extension(path) {
+        "sh" | "bash" | "zsh" | "ksh" => row("exit 97", "", "<<"),
+        "py" => row("import sys; sys.exit(97)", "", "\u{0}"),
+        "js" | "cjs" | "mjs" => row("process.exit(97);", "", "\u{0}"),
+        "php" => row("exit(97);", "<?php ", "?>"),
+        "rb" => row("exit 97", "", "__END__"),
+        "pl" => row("exit 97;", "", "__END__"),
+        "" if shebang.contains("python") => row("import sys; sys.exit(97)", "", "\u{0}"),
+        "" if shebang.contains("node") => row("process.exit(97);", "", "\u{0}"),
+        "" if shebang.ends_with("sh") => row("exit 97", "", "<<"),
+        _ => None,
+    }
+}
+
+/// The judges of a check among the scripts that it runs: those that load files of the repository, and
+/// the line itself if it sources one.
+pub(super) fn ends<'p>(
+    now: &dyn SourceTree,
+    check: &str,
+    scripts: impl Iterator<Item = &'p PathBuf>,
+) -> Vec<JudgeEnd> {
+    /// Each costs a run.
+    const MOST: usize = 3;
+    let line = (SOURCES.is_match(check) && !ENDS_ITSELF.is_match(check)).then(|| {
+        let with = |command| MarkedCheck { command, edit: None };
+        let name = format!("`{check}`");
+        JudgeEnd {
+            check: check.to_owned(),
+            name,
+            at_start: with(format!("exit 97\n{check}")),
+            at_end: with(format!("{check}\nexit 97")),
+        }
+    });
+    line.into_iter().chain(scripts.filter_map(|path| end(now, check, path))).take(MOST).collect()
+}
+
+/// Tests in C whose `main` ends with `return 0;`, and fails there or at its beginning instead.
+pub(super) fn of_programs<'p>(
+    start: &dyn SourceTree,
+    check: &str,
+    tests: impl Iterator<Item = &'p PathBuf>,
+) -> Vec<JudgeEnd> {
+    const MOST: usize = 3;
+    let is_c = |path: &&PathBuf| matches!(extension(path), "c" | "cc" | "cpp" | "cxx");
+    tests.filter(is_c).filter_map(|path| of_program(start, check, path)).take(MOST).collect()
+}
+
+fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
+    static MAIN: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?s)(\bmain\s*\([^)]*\)\s*\{)(.*)\breturn\s+0\s*;(\s*\}\s*)$"));
+    let kind = start.paths().get(path)?.kind;
+    let code = text(start, path)?;
+    let main = MAIN.captures(&code)?;
+    if main[2].contains("return 0") || ENDS_ITSELF.is_match(&main[2]) {
+        return None;
+    }
+    let with = |code: String| {
+        let edit = TreeEdit::Write { path: path.to_owned(), kind, bytes: code.into_bytes() };
+        MarkedCheck { command: check.to_owned(), edit: Some(edit) }
+    };
+    Some(JudgeEnd {
+        check: check.to_owned(),
+        name: format!("`{}`", file_name(path)),
+        at_start: with(MAIN.replace(&code, "${1} return 97;${2}return 0;${3}").into_owned()),
+        at_end: with(MAIN.replace(&code, "${1}${2}return 97;${3}").into_owned()),
+    })
+}
+
+fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
+    let kind = now.paths().get(path)?.kind;
+    let EntryKind::Regular { .. } = kind else { return None };
+    let code = text(now, path)?;
+    let script = script(path, &code)?;
+    if code.contains(script.closed) || ENDS_ITSELF.is_match(&code) || !loads(now, path, &code) {
+        return None;
+    }
+    let with = |code: String| {
+        let edit = TreeEdit::Write { path: path.to_owned(), kind, bytes: code.into_bytes() };
+        MarkedCheck { command: check.to_owned(), edit: Some(edit) }
+    };
+    let first = code.lines().next().filter(|line| line.starts_with("#!"));
+    let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
+    Some(JudgeEnd {
+        check: check.to_owned(),
+        name: format!("`{}`", file_name(path)),
+        at_start: with(format!("{first}{}{}\n", script.head, script.fails)),
+        at_end: with(format!("{code}\n{}\n", script.fails)),
+    })
+}
+
+fn loads(now: &dyn SourceTree, path: &Path, code: &str) -> bool {
+    match extension(path) {
+        "sh" | "bash" | "zsh" | "ksh" => SOURCES.is_match(code),
+        "" if !code.contains("python") && !code.contains("node") => SOURCES.is_match(code),
+        _ => sources::loads_something(now, path),
+    }
+}
+
+/// Shell text that sources a file.
+static SOURCES: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)(?:^|[;&|({]|\b(?:then|do|else))[ \t]*(?:\.|source)[ \t]+[^\s=]"));
+
+/// Code that may end well before its last line, by its own words: an exit whose status is 0, or is
+/// not in the text.
+static ENDS_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\b(?:exit|_exit|quit|die|SystemExit)\b[ \t]*\(?[ \t]*",
+        r#"(?:0\b|[;)}\n#&|]|$|\$|-?[A-Za-z_]\w*(?:[^\w"']|$))"#,
+        r"|\bexec\b|\bos\.exec|\breallyExit\b|(?m)^return\b",
+    ))
+});
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_of_its_own_is_told_from_a_failure() {
+        let own = ["exit 0", "exit", "exit $s", "sys.exit(main())", "process.exit(failed ? 1 : 0)"];
+        assert_eq!(own.map(|code| ENDS_ITSELF.is_match(code)), [true; 5]);
+        let fails =
+            ["exit 1", "sys.exit(1)", "raise SystemExit(f\"{a}\")", "exit(1);", "die(\"x\")"];
+        assert_eq!(fails.map(|code| ENDS_ITSELF.is_match(code)), [false; 5]);
+    }
+
+    #[test]
+    fn a_line_that_sources_is_told_from_one_that_does_not() {
+        let sources = [". ./lib.sh && f", "a; source lib", "if x; then . y; fi"];
+        assert_eq!(sources.map(|line| SOURCES.is_match(line)), [true; 3]);
+        let others = ["sh -n lib.sh", "cd . && make", "test . = x", "find . -name x"];
+        assert_eq!(others.map(|line| SOURCES.is_match(line)), [false; 4]);
+    }
+}
