@@ -2,7 +2,7 @@
 //!
 //! Code under test can end the process with 0 before anything is compared. So such a judge runs once
 //! more with a failure as its last line: if the check is green all the same, that line is never
-//! reached. What does NOT live here: the runs, and what follows from them.
+//! reached. Not in this file: the runs, and their result.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -51,7 +51,7 @@ pub(super) fn ends<'p>(
 ) -> Vec<JudgeEnd> {
     /// Each costs a run.
     const MOST: usize = 3;
-    let line = (SOURCES.is_match(check) && !ENDS_ITSELF.is_match(check)).then(|| {
+    let line = (SOURCES.is_match(check) && !ends_itself(check)).then(|| {
         let with = |command| MarkedCheck { command, edit: None };
         let name = format!("`{check}`");
         JudgeEnd {
@@ -81,7 +81,7 @@ fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeE
     let kind = start.paths().get(path)?.kind;
     let code = text(start, path)?;
     let main = MAIN.captures(&code)?;
-    if main[2].contains("return 0") || ENDS_ITSELF.is_match(&main[2]) {
+    if main[2].contains("return 0") || ends_itself(&main[2]) {
         return None;
     }
     let with = |code: String| {
@@ -101,7 +101,7 @@ fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     let EntryKind::Regular { .. } = kind else { return None };
     let code = text(now, path)?;
     let script = script(path, &code)?;
-    if code.contains(script.closed) || ENDS_ITSELF.is_match(&code) || !loads(now, path, &code) {
+    if code.contains(script.closed) || ends_itself(&code) || !loads(now, path, &code) {
         return None;
     }
     let with = |code: String| {
@@ -130,8 +130,12 @@ fn loads(now: &dyn SourceTree, path: &Path, code: &str) -> bool {
 static SOURCES: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?m)(?:^|[;&|({]|\b(?:then|do|else))[ \t]*(?:\.|source)[ \t]+[^\s=]"));
 
-/// Code that may end well before its last line, by its own words: an exit whose status is 0, or is
-/// not in the text.
+/// Whether code may end well before its last line: by an exit whose status is 0, or is not in the
+/// text.
+pub(super) fn ends_itself(code: &str) -> bool {
+    ENDS_ITSELF.is_match(code)
+}
+
 static ENDS_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"\b(?:exit|_exit|quit|die|SystemExit)\b[ \t]*\(?[ \t]*",
@@ -151,10 +155,10 @@ mod tests {
     #[test]
     fn an_exit_of_its_own_is_told_from_a_failure() {
         let own = ["exit 0", "exit", "exit $s", "sys.exit(main())", "process.exit(failed ? 1 : 0)"];
-        assert_eq!(own.map(|code| ENDS_ITSELF.is_match(code)), [true; 5]);
+        assert_eq!(own.map(ends_itself), [true; 5]);
         let fails =
             ["exit 1", "sys.exit(1)", "raise SystemExit(f\"{a}\")", "exit(1);", "die(\"x\")"];
-        assert_eq!(fails.map(|code| ENDS_ITSELF.is_match(code)), [false; 5]);
+        assert_eq!(fails.map(ends_itself), [false; 5]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::cfg_test;
 use super::conventions::Role;
 use super::data;
 use super::deciding;
-use super::ends::{ends, of_programs};
+use super::ends::{ends, ends_itself, of_programs};
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
@@ -387,12 +387,20 @@ impl Work<'_> {
     /// The judges of each check that must run to their end.
     fn ends(&self) -> Vec<JudgeEnd> {
         let own = |(command, scripts): &(String, BTreeSet<PathBuf>)| {
-            let mut all = ends(self.now(), command, scripts.iter());
+            let scripts = scripts.iter().filter(|script| !self.is_ended_by_a_helper(script));
+            let mut all = ends(self.now(), command, scripts);
             // Compiled tests are not named by the check, so each may be of any.
             all.extend(of_programs(self.start(), command, self.tests_in_c()));
             all
         };
         self.known.scripts(self.question).iter().flat_map(own).collect()
+    }
+
+    /// Whether a helper of the start, such as `finish() { exit $failed; }`, may end a script.
+    fn is_ended_by_a_helper(&self, script: &Path) -> bool {
+        let helpers = self.found.files.iter().filter(|path| *path != script);
+        let mut loaded = helpers.filter(|path| sources::loads(self.start(), script, path));
+        loaded.any(|path| text(self.start(), path).is_some_and(|code| ends_itself(&code)))
     }
 
     fn tests_in_c(&self) -> impl Iterator<Item = &PathBuf> {

@@ -178,6 +178,16 @@ fn judges_that_load_the_product_run_to_their_end() {
         ),
         // It may end where it says.
         ("python3 qa.py", &[product, ("qa.py", "from app import sq\nexit(sq(2) != 4)\n")], &[]),
+        // A helper of its own ends it.
+        (
+            "sh tests/qa.sh",
+            &[
+                ("sq.sh", "sq() { echo $(($1 * $1)); }\n"),
+                ("tests/qa.sh", ". ./sq.sh\n. tests/lib.sh\nis \"$(sq 2)\" 4\nfinish\n"),
+                ("tests/lib.sh", "is() { [ $1 = $2 ] || bad=1; }\nfinish() { exit ${bad:-0}; }\n"),
+            ],
+            &[],
+        ),
         // Nothing that it loads can end it.
         ("python3 qa.py", &[product, ("qa.py", "import os\nassert os.path.exists('a')\n")], &[]),
         (". ./lib.sh && sq 2", &[("lib.sh", "sq() { echo 1; }\n")], &["`. ./lib.sh && sq 2`"]),
