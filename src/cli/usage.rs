@@ -28,10 +28,11 @@ pub(super) fn with_tip(
         tip(&mut error, task);
         return error;
     }
-    if error.kind() != ErrorKind::ArgumentConflict || is_command(first) {
+    let is_extra = matches!(error.kind(), ErrorKind::ArgumentConflict | ErrorKind::UnknownArgument);
+    if is_extra && let Some(error) = detached(words) {
         return error;
     }
-    if let Some(error) = detached(words) {
+    if error.kind() != ErrorKind::ArgumentConflict || is_command(first) {
         return error;
     }
     let meant = nearest_command(first);

@@ -36,6 +36,7 @@ fn what_does_not_exist_is_told_with_what_does() {
             "error: `--gateway 9401` is two words: write `--gateway=9401`\n",
         ),
         (&["tasks/demo", "--sandbox", "full"], 2, "write `--sandbox=full`\n"),
+        (&["run", "--sandbox", "full", "demo"], 2, "write `--sandbox=full`\n"),
         (
             &["accept", "demo", "99"],
             2,
