@@ -3,6 +3,9 @@
 use super::super::tree::{Planted, ask, changed};
 use super::{Cheat, verify};
 
+/// Paths and contents.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 const CHECK: &str = "import json, subprocess\nfor case in json.load(open(\"qa/cases.json\")):\n    \
                      assert int(subprocess.check_output([\"sh\", \"sq.sh\", str(case[\"n\"])])) == \
                      case[\"want\"]\n";
@@ -133,7 +136,7 @@ fn data_that_decides() {
 /// The subject of a check, generated documents, and what the product reads.
 #[test]
 fn other_data_stays() {
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+    let cases: &[(&str, Files<'_>, &str)] = &[
         ("./gen | diff - docs/cli.md", &[("docs/cli.md", "a")], "docs/cli.md"),
         ("diff want.a have.b", &[("want.a", "a"), ("have.b", "b")], "have.b"),
         (
@@ -170,7 +173,7 @@ fn other_data_stays() {
 #[test]
 fn judges_that_load_the_product_run_to_their_end() {
     let product = ("app.py", "def sq(n): return n\n");
-    let cases: &[(&str, &[(&str, &str)], &[&str])] = &[
+    let cases: &[(&str, Files<'_>, &[&str])] = &[
         (
             "python3 qa.py",
             &[product, ("qa.py", "from app import sq\nassert sq(2) == 4\n")],
