@@ -128,7 +128,9 @@ impl Protection {
         let commands = own.map(|verify| verify.command.as_str());
         let commands: Vec<&str> =
             commands.chain(task.settings.verify.iter().map(String::as_str)).collect();
-        self.judges = judges(start, table, &commands).files;
+        let found = judges(start, table, &commands);
+        // Work may change what a check only reads; the verdict puts it back.
+        self.judges = found.files.difference(&found.data).cloned().collect();
         self
     }
 

@@ -47,7 +47,7 @@ pub(super) fn of_text(reader: &mut Reader<'_>, code: &str, place: &ReadAt) {
         let words = line.split(end).filter(|word| word.contains(['.', '/']));
         for path in words.filter_map(|word| inside(&place.folder, word)).filter(|it| is_data(it)) {
             if reader.start.paths().contains_key(&path) {
-                reader.found.files.insert(path);
+                note(reader, path);
             } else {
                 reader.found.shadows.insert(path);
             }
@@ -102,8 +102,13 @@ fn add(reader: &mut Reader<'_>, word: &str, place: &ReadAt) {
     if let Some(path) = reader.file(word, place)
         && is_data(&path)
     {
-        reader.found.files.insert(path);
+        note(reader, path);
     }
+}
+
+fn note(reader: &mut Reader<'_>, path: PathBuf) {
+    reader.found.files.insert(path.clone());
+    reader.found.data.insert(path);
 }
 
 /// Whether a file may be the data of a check by its name: no source, no document, nothing that is

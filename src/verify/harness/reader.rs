@@ -17,6 +17,8 @@ use super::table::Table;
 pub struct Judges {
     /// Files of the start whose exit status decides, and what they load.
     pub files: BTreeSet<PathBuf>,
+    /// Those among them that a check only reads.
+    pub data: BTreeSet<PathBuf>,
     /// Those among them that are run.
     pub scripts: BTreeSet<PathBuf>,
     /// Paths that a check only looks at, whether they exist or not.
@@ -103,6 +105,7 @@ impl<'a> Reader<'a> {
                 self.found.subjects.insert(path.clone());
             }
         }
+        self.found.data.retain(|path| !self.run.contains(path));
         self.found.scripts = self.run.intersection(&self.found.files).cloned().collect();
         self.found
     }
