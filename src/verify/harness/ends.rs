@@ -84,16 +84,24 @@ fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeE
     if main[2].contains("return 0") || ends_itself(&main[2]) {
         return None;
     }
+    let at_start = MAIN.replace(&code, "${1} return 97;${2}return 0;${3}").into_owned();
+    let at_end = MAIN.replace(&code, "${1}${2}return 97;${3}").into_owned();
+    Some(marked(check, (path, kind), at_start, at_end))
+}
+
+/// A check whose script fails at its start, and at its end.
+fn marked(
+    check: &str,
+    (path, kind): (&Path, EntryKind),
+    at_start: String,
+    at_end: String,
+) -> JudgeEnd {
     let with = |code: String| {
         let edit = TreeEdit::Write { path: path.to_owned(), kind, bytes: code.into_bytes() };
         MarkedCheck { command: check.to_owned(), edit: Some(edit) }
     };
-    Some(JudgeEnd {
-        check: check.to_owned(),
-        name: format!("`{}`", file_name(path)),
-        at_start: with(MAIN.replace(&code, "${1} return 97;${2}return 0;${3}").into_owned()),
-        at_end: with(MAIN.replace(&code, "${1}${2}return 97;${3}").into_owned()),
-    })
+    let name = format!("`{}`", file_name(path));
+    JudgeEnd { check: check.to_owned(), name, at_start: with(at_start), at_end: with(at_end) }
 }
 
 fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
@@ -104,18 +112,11 @@ fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     if code.contains(script.closed) || ends_itself(&code) || !loads(now, path, &code) {
         return None;
     }
-    let with = |code: String| {
-        let edit = TreeEdit::Write { path: path.to_owned(), kind, bytes: code.into_bytes() };
-        MarkedCheck { command: check.to_owned(), edit: Some(edit) }
-    };
     let first = code.lines().next().filter(|line| line.starts_with("#!"));
     let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
-    Some(JudgeEnd {
-        check: check.to_owned(),
-        name: format!("`{}`", file_name(path)),
-        at_start: with(format!("{first}{}{}\n", script.head, script.fails)),
-        at_end: with(format!("{code}\n{}\n", script.fails)),
-    })
+    let at_start = format!("{first}{}{}\n", script.head, script.fails);
+    let at_end = format!("{code}\n{}\n", script.fails);
+    Some(marked(check, (path, kind), at_start, at_end))
 }
 
 fn loads(now: &dyn SourceTree, path: &Path, code: &str) -> bool {
