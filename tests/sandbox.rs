@@ -663,6 +663,31 @@ fn a_human_who_changes_git_s_settings_meanwhile_opens_no_way_to_them() {
 }
 
 #[test]
+fn a_replaced_setting_of_git_is_a_human_s_only_if_nothing_ran() {
+    let Some(scene) = Scene::new() else { return };
+    let by_hand = |name: &str, value: &str| {
+        let mut git = Command::new("git");
+        git.args(["config", name, value]).current_dir(scene.at("repo"));
+        assert!(git.status().expect("git").success());
+    };
+    scene.says("echo one");
+    assert!(scene.calls.spared_git());
+    by_hand("color.ui", "false");
+    by_hand("color.diff", "false");
+    assert!(scene.calls.spared_git());
+    // The sandbox starts again, and what a human adds to a folder is seen in it.
+    fs::write(scene.at("repo/.git/hooks/post-merge"), "").expect("write");
+    assert_eq!(scene.says("git config color.diff; ls .git/hooks/post-merge | wc -l"), "false\n1");
+    assert!(scene.calls.spared_git());
+    scene.says("(sleep 1000 > left 2>&1 &)");
+    assert!(scene.calls.spared_git());
+    by_hand("color.ui", "true");
+    assert!(!scene.calls.spared_git());
+    scene.says("echo two");
+    assert!(!scene.calls.end().expect("ended"), "what was in doubt once stays so");
+}
+
+#[test]
 fn a_flood_of_processes_ends_the_call_and_not_the_session() {
     let Some(scene) = Scene::new() else { return };
     // Bounded: more than a sandbox may hold, fewer than hurt.

@@ -35,6 +35,7 @@ impl Run {
             return Ok(None);
         }
         let began = Instant::now();
+        self.take_over_git_settings(iteration, self.parts.gate.spared_git())?;
         let mut collected = self.collect_evidence(iteration, &Turn::default())?;
         let mut verdict = self.judge(&collected.evidence);
         if worth_checking(&collected.evidence, Completion::Whole)

@@ -71,17 +71,18 @@ impl Calls {
         *state = State { rooms: Some(Arc::new(rooms)), next: state.next, ..State::default() };
     }
 
-    /// Ends the session's sandboxes and forgets its commands.
+    /// Ends the session's sandboxes and forgets its commands. Returns whether none of them can have
+    /// changed git's settings that are mounted read-only.
     ///
     /// # Errors
     /// If something in it did not end.
-    pub fn end(&self) -> Result<(), SandboxError> {
+    pub fn end(&self) -> Result<bool, SandboxError> {
         let rooms = {
             let mut state = self.state();
             state.waiting.clear();
             state.rooms.take()
         };
-        rooms.map_or(Ok(()), |rooms| rooms.end())
+        rooms.map_or(Ok(false), |rooms| rooms.end())
     }
 
     /// The command line that stands in the place of `command`, which runs with this network.
@@ -105,6 +106,12 @@ impl Calls {
     pub fn planted(&self) -> Option<PathBuf> {
         let rooms = self.state().rooms.clone();
         rooms.and_then(|rooms| rooms.planted())
+    }
+
+    /// The same as [`Calls::end`] returns, while the session lasts. To be asked after each command.
+    pub fn spared_git(&self) -> bool {
+        let rooms = self.state().rooms.clone();
+        rooms.is_some_and(|rooms| rooms.spared_git())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

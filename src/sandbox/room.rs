@@ -16,14 +16,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::enter::Plan;
 use super::profile::{Overlay, Walls};
 use super::programs::{ENTER, Programs, words};
 use super::server::{CONNECTION, LISTEN, READY, RUN, RUN_SH};
 use super::wire::{Frame, receive, send};
-use crate::sys::process::{ProcessHandle, end_below};
+use crate::sys::process::{ProcessHandle, count_below, end_below};
 use crate::sys::remove_tree;
 
 /// How long a sandbox may take to start.
@@ -64,7 +64,7 @@ pub struct Room {
     home: Option<Overlay>,
     cleared: AtomicBool,
     /// The mounted files, by path.
-    watched: Vec<(PathBuf, Option<(u64, u64)>)>,
+    watched: Vec<(PathBuf, Option<Identity>)>,
 }
 
 #[derive(Default)]
@@ -162,6 +162,21 @@ impl Room {
     /// Are all mounted files still the ones at their paths?
     pub(super) fn is_current(&self) -> bool {
         self.watched.iter().all(|(path, mounted)| identity(path) == *mounted)
+    }
+
+    /// The files at the paths of the mounted ones.
+    pub(super) fn at_mounts(&self) -> Vec<Option<Identity>> {
+        let mounted = self.watched.iter().filter(|(_, mounted)| mounted.is_some());
+        mounted.map(|(path, _)| identity(path)).collect()
+    }
+
+    /// Does no command run, nor anything that one has left? A sandbox that starts, or has ended, is
+    /// quiet.
+    pub(super) fn is_quiet(&self) -> bool {
+        match &*self.shared.state() {
+            State::Ready { first, .. } => first.is_alone(),
+            State::Starting | State::Failed(_) | State::Ended => true,
+        }
     }
 
     /// A path that configures git and that appeared while the sandbox runs. A missing path cannot be
@@ -278,11 +293,17 @@ impl Drop for Room {
 /// The process whose end is the end of all others in a sandbox.
 struct First {
     process: ProcessHandle,
-    /// Its number, where the kernel does not end the others: it is their subreaper.
+    number: u32,
+    /// The same number, where the kernel does not end the others: it is their subreaper.
     reaper: Option<u32>,
 }
 
 impl First {
+    /// In a namespace, only the server runs beside it.
+    fn is_alone(&self) -> bool {
+        self.reaper.is_none() && count_below(self.number) <= 1
+    }
+
     fn end(&self, control: &UnixStream) -> Result<(), SandboxError> {
         let all = self.reaper.is_none_or(end_below);
         drop(control.shutdown(Shutdown::Both));
@@ -379,7 +400,7 @@ impl Keeper {
             Walls::Namespaces(_) => (child_of(started)?, None),
             Walls::Landlock(_) => (started, Some(started)),
         };
-        Some(First { process: ProcessHandle::open(number)?, reaper })
+        Some(First { process: ProcessHandle::open(number)?, number, reaper })
     }
 
     /// The end of bubblewrap's output.
@@ -391,9 +412,13 @@ impl Keeper {
     }
 }
 
-/// Device and inode of a file, if it exists.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+/// Device and inode of a file, and when it was made: the number of a removed one is given again.
+pub(super) type Identity = (u64, u64, Option<SystemTime>);
+
+/// The file at a path, if there is one.
+fn identity(path: &Path) -> Option<Identity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.created().ok()))
 }
 
 /// The child of a process that has one thread and one child.

@@ -2,14 +2,15 @@
 //! started when a command needs it.
 //!
 //! Invariant: both show the same files. If an outside process replaced a file of git's settings,
-//! its read-only mount is gone, and both are restarted before the next command. Which commands run
-//! with network is not decided here.
+//! its read-only mount is gone, and both are restarted before the next command. Until then a command
+//! could write the new file, so a replacement counts as made outside only if nothing ran. Which
+//! commands run with network is not decided here.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::network::Network;
-use super::room::{Room, SandboxError};
+use super::room::{Identity, Room, SandboxError};
 
 /// Starts the session's own sandbox.
 pub type StartOwn = Box<dyn Fn() -> Result<Room, SandboxError> + Send + Sync>;
@@ -26,6 +27,17 @@ pub struct Rooms {
 struct Running {
     own: Arc<Room>,
     online: Option<Arc<Room>>,
+    git: Settings,
+}
+
+/// Git's mounted settings, as of the last look.
+#[derive(Default)]
+struct Settings {
+    seen: Vec<Option<Identity>>,
+    /// Has anything run since nothing did?
+    ran: bool,
+    /// Was one of them replaced while something may have run?
+    doubtful: bool,
 }
 
 impl Rooms {
@@ -35,7 +47,9 @@ impl Rooms {
     /// # Errors
     /// If it cannot be started.
     pub fn start(start: StartOwn, online: Option<StartOnline>) -> Result<Self, SandboxError> {
-        let running = Running { own: Arc::new(start()?), online: None };
+        let mut running =
+            Running { own: Arc::new(start()?), online: None, git: Settings::default() };
+        running.look();
         Ok(Self { running: Mutex::new(running), start, start_online: online })
     }
 
@@ -45,10 +59,13 @@ impl Rooms {
     /// If it cannot be started.
     pub(super) fn with(&self, network: Network) -> Result<Arc<Room>, SandboxError> {
         let mut running = self.running();
+        running.look();
         if !running.own.is_current() {
             running.end()?;
             running.own = Arc::new((self.start)()?);
+            running.git.seen = running.own.at_mounts();
         }
+        running.git.ran = true;
         match (network, &self.start_online) {
             (Network::Own, _) | (Network::Host, None) => Ok(Arc::clone(&running.own)),
             (Network::Host, Some(start)) => {
@@ -67,12 +84,22 @@ impl Rooms {
         self.running().own.planted().map(Path::to_owned)
     }
 
-    /// Ends everything in them.
+    /// Did no command change git's mounted settings so far? A look after each command finds more
+    /// changes to be made outside.
+    pub(super) fn spared_git(&self) -> bool {
+        let mut running = self.running();
+        running.look();
+        running.spared_git()
+    }
+
+    /// Ends everything in them. Returns whether no command changed git's mounted settings.
     ///
     /// # Errors
     /// If something did not end.
-    pub(super) fn end(&self) -> Result<(), SandboxError> {
-        self.running().end()
+    pub(super) fn end(&self) -> Result<bool, SandboxError> {
+        let mut running = self.running();
+        running.end()?;
+        Ok(running.spared_git())
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -81,9 +108,25 @@ impl Rooms {
 }
 
 impl Running {
+    fn look(&mut self) {
+        // First: what starts between the two looks would be missed.
+        let is_quiet = self.online.iter().chain([&self.own]).all(|room| room.is_quiet());
+        let now = self.own.at_mounts();
+        self.git.doubtful |= self.git.ran && now != self.git.seen;
+        self.git.ran &= !is_quiet;
+        self.git.seen = now;
+    }
+
+    fn spared_git(&self) -> bool {
+        !self.git.seen.is_empty() && !self.git.doubtful
+    }
+
     fn end(&mut self) -> Result<(), SandboxError> {
+        self.look();
         let ended = self.online.take().map_or(Ok(()), |room| room.end());
         // Its files are removed with it, and the other one shows them, too.
-        self.own.end().and(ended)
+        self.own.end().and(ended)?;
+        self.look();
+        Ok(())
     }
 }

@@ -170,6 +170,19 @@ impl Fingerprints {
             .collect()
     }
 
+    /// Takes the later content of the chosen paths for the recorded one. Returns those that differed.
+    pub fn take_over(&mut self, later: &Self, chosen: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let differences = self.differences(later).into_iter().map(|change| change.path);
+        let taken: Vec<PathBuf> = differences.filter(|path| chosen(path)).collect();
+        for path in &taken {
+            match later.0.get(path) {
+                Some(print) => self.0.insert(path.clone(), print.clone()),
+                None => self.0.remove(path),
+            };
+        }
+        taken
+    }
+
     /// The differences between the recorded and the current content.
     ///
     /// # Errors

@@ -62,6 +62,7 @@ pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
     BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
+    is_git_setting,
 };
 pub use harness::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,

@@ -4,7 +4,7 @@ use ralph_copilot::model::{EventKind, Outcome};
 use serde_json::json;
 
 use super::copilot::Scene;
-use super::model::{Model, bash, call, route, tool_results};
+use super::model::{Model, Step, bash, call, route, tool_results};
 use super::tier::has_tier;
 use super::{ONE, focus, honest};
 
@@ -110,6 +110,51 @@ fn a_command_that_the_task_names_has_network_and_no_other_has() {
     assert!(told(1).starts_with("pong\n"), "{}", told(1));
     assert!(!told(2).contains("pong"), "{}", told(2));
     scene.assert_nothing_left();
+}
+
+/// What a human may do to git's settings at any time.
+const SETTINGS: &str = "git config alias.st status
+    git remote add up https://example.org/up.git
+    printf '#!/bin/sh\n' > .git/hooks/post-checkout
+    echo '*.tmp' >> .git/info/exclude";
+
+#[test]
+fn git_s_settings_may_be_changed_outside_while_no_command_runs() {
+    let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
+    let mut steps = vec![bash("echo begin"), Step::Meanwhile(scene.repo(), SETTINGS)];
+    steps.push(bash(
+        "python3 -c \"open('.git/config', 'a')\" 2>&1 | tail -1; git log -1 --format=%an",
+    ));
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--sandbox=full"]).expect(0);
+    let told = tool_results(&model.requests()[2]).pop().expect("a result");
+    assert!(told.contains("Read-only") && told.contains("\nAda\n"), "{told}");
+    assert_eq!(scene.git(&["config", "remote.up.url"]), "https://example.org/up.git");
+    assert!(scene.has(".git/hooks/post-checkout"));
+    let notices = scene.journal().into_iter().filter_map(|event| match event.kind {
+        EventKind::Notice { message } => Some(message),
+        _ => None,
+    });
+    let notices: Vec<String> = notices.collect();
+    for path in [".git/config", ".git/hooks/post-checkout", ".git/info/exclude"] {
+        let notice = format!("{path} was changed outside of the sandbox");
+        assert!(notices.contains(&notice), "{notices:?}");
+    }
+    scene.assert_nothing_left();
+}
+
+#[test]
+fn a_setting_of_git_that_a_command_may_have_changed_ends_the_run() {
+    let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
+    let mut steps = vec![bash("(setsid sleep 300 > left 2>&1 &)")];
+    steps.push(Step::Meanwhile(scene.repo(), "git config alias.st status"));
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    let ended = scene.run(&["job", "--sandbox=full"]).expect(10);
+    assert!(ended.stdout.contains(".git/config"), "{}", ended.stdout);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -22,6 +24,8 @@ pub(crate) enum Step {
     Call(Vec<(&'static str, Value)>),
     /// Short shell commands, until a tool is offered whose name ends so.
     Await(&'static str),
+    /// A line that somebody at the machine runs in this folder, before the next answer.
+    Meanwhile(PathBuf, &'static str),
     /// An HTTP error: status, headers and message.
     Status(u16, Vec<(&'static str, &'static str)>, &'static str),
     /// A malformed body.
@@ -151,6 +155,11 @@ fn choose(shared: &Shared, body: &Value) -> Step {
     let users = messages.iter().rev().filter(|message| message["role"] == "user").map(text_of);
     for text in users {
         if let Some(route) = routes.iter_mut().find(|route| text.contains(&route.part)) {
+            if let Some(Step::Meanwhile(folder, line)) = route.steps.front() {
+                let ended = Command::new("sh").args(["-ec", line]).current_dir(folder).status();
+                assert!(ended.is_ok_and(|status| status.success()), "{line}");
+                route.steps.pop_front();
+            }
             if let Some(Step::Await(end)) = route.steps.front() {
                 if !tool_names(body).iter().any(|name| name.ends_with(end)) {
                     return bash("sleep 0.3");
@@ -206,7 +215,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                 stream_answer(&mut out, number, None, &calls)?;
             }
             // `choose` has gone on to the step after it.
-            Step::Await(_) => stream_answer(&mut out, number, Some(""), &[])?,
+            Step::Await(_) | Step::Meanwhile(..) => stream_answer(&mut out, number, Some(""), &[])?,
             Step::Status(status, headers, message) => {
                 respond(&mut out, status, &headers, &error(message))?;
             }

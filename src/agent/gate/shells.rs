@@ -25,12 +25,18 @@ impl Gate {
         Self { shells, ..self }
     }
 
-    /// Ends the sandbox of the turn, with everything that runs in it.
+    /// Ends the sandbox of the turn, with everything that runs in it. Returns whether no command in
+    /// it can have changed git's settings: all changes of them were made outside.
     ///
     /// # Errors
     /// If something in it did not end.
-    pub fn end_shells(&self) -> Result<(), SandboxError> {
-        self.shells.as_ref().map_or(Ok(()), |shells| shells.calls.end())
+    pub fn end_shells(&self) -> Result<bool, SandboxError> {
+        self.shells.as_ref().map_or(Ok(false), |shells| shells.calls.end())
+    }
+
+    /// Whether no command so far can have changed git's settings.
+    pub fn spared_git(&self) -> bool {
+        self.shells.as_ref().is_some_and(|shells| shells.calls.spared_git())
     }
 
     /// The arguments that replace those of an allowed call, if it is a shell's. `asked` is the call
@@ -77,6 +83,8 @@ impl Gate {
         let Some(shells) = self.shells.as_ref().filter(|_| result.call.tool == SHELL) else {
             return input.clone();
         };
+        // A command has ended: later changes of git's settings may be somebody else's.
+        shells.calls.spared_git();
         shells.original(input).unwrap_or_else(|| {
             self.foreign(input);
             input.clone()

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{DiffFile, DiffOptions, FileMode, ObjectType, Oid, Repository, Tree};
-use git2::{TreeWalkMode, TreeWalkResult};
+use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::plain::path;
+use super::tree_changes::tree_changes;
 use crate::verify::harness::{EntryKind, FileEntry};
 
 /// The files of a tree.
@@ -75,18 +75,15 @@ fn change(
     before: &Tree<'_>,
     after: &Tree<'_>,
 ) -> Result<(), git2::Error> {
-    let mut options = DiffOptions::new();
-    options.ignore_submodules(false).include_typechange(true);
-    let diff = repo.diff_tree_to_tree(Some(before), Some(after), Some(&mut options))?;
-    for delta in diff.deltas() {
-        let there = |file: &DiffFile<'_>| file.mode() != FileMode::Unreadable;
-        let (old, new) = (delta.old_file(), delta.new_file());
-        if let Some(name) = old.path_bytes().filter(|_| there(&old)) {
-            entries.remove(&path(name));
-        }
-        if let Some(name) = new.path_bytes().filter(|_| there(&new)) {
-            let mode = i32::try_from(u32::from(new.mode())).unwrap_or_default();
-            entries.insert(path(name), FileEntry { kind: kind(mode), id: bytes_of(new.id()) });
+    for change in tree_changes(repo, Some(before), after)? {
+        match change.new {
+            Some(new) => {
+                let entry = FileEntry { kind: kind(new.mode), id: bytes_of(new.id) };
+                entries.insert(change.path, entry);
+            }
+            None => {
+                entries.remove(&change.path);
+            }
         }
     }
     Ok(())

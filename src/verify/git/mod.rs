@@ -28,6 +28,7 @@ mod rooms;
 mod settings;
 mod status;
 mod tracked;
+mod tree_changes;
 mod tree_files;
 mod write;
 
@@ -36,4 +37,5 @@ pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;
 pub(super) use patch::patch;
 pub use room::{PrivateRepo, RoomSource, Tidied};
+pub use settings::is_git_setting;
 pub use tree_files::TreeFiles;

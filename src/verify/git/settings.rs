@@ -41,6 +41,15 @@ const GIT_FILES: [&str; 6] = [
     "objects/info/http-alternates",
 ];
 
+/// The parts of the git directory that a sandbox with mounts keeps a command from changing.
+const KEPT: [&str; 4] = ["config", "hooks", "info", "objects/info"];
+
+/// Is this one of git's own settings that no command in a sandbox with mounts can change?
+#[must_use]
+pub fn is_git_setting(path: &Path) -> bool {
+    path.strip_prefix(".git").is_ok_and(|part| KEPT.iter().any(|kept| part.starts_with(kept)))
+}
+
 impl GitRepo {
     pub(super) fn settings_in(&self, repo: &Repository) -> Result<Fingerprints, VerifyError> {
         let mut all = Fingerprints::default();

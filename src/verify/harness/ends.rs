@@ -71,8 +71,12 @@ pub(super) fn of_programs<'p>(
     tests: impl Iterator<Item = &'p PathBuf>,
 ) -> Vec<JudgeEnd> {
     const MOST: usize = 3;
-    let is_c = |path: &&PathBuf| matches!(extension(path), "c" | "cc" | "cpp" | "cxx");
-    tests.filter(is_c).filter_map(|path| of_program(start, check, path)).take(MOST).collect()
+    tests.filter_map(|path| of_program(start, check, path)).take(MOST).collect()
+}
+
+/// Is this a source file in C or C++?
+pub(super) fn is_c(path: &Path) -> bool {
+    matches!(extension(path), "c" | "cc" | "cpp" | "cxx")
 }
 
 fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {

@@ -11,7 +11,7 @@ use super::cfg_test;
 use super::conventions::Role;
 use super::data;
 use super::deciding;
-use super::ends::{ends, ends_itself, of_programs};
+use super::ends::{ends, ends_itself, is_c, of_programs};
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
@@ -404,8 +404,8 @@ impl Work<'_> {
     }
 
     fn tests_in_c(&self) -> impl Iterator<Item = &PathBuf> {
-        let of_tests = |path: &&PathBuf| self.question.table.role(path) == Some(Role::Tests);
-        self.now().paths().keys().filter(of_tests)
+        let is_test = |path: &&PathBuf| self.question.table.role(path) == Some(Role::Tests);
+        self.now().paths().keys().filter(|path| is_c(path)).filter(is_test)
     }
 
     /// Orders the edits, with removals of what is in their way.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, FileMode, Index, Repository};
+use git2::{Index, Repository};
 
 use super::{Held, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
@@ -18,7 +18,9 @@ use crate::verify::error::VerifyError;
 use crate::verify::git::plain::{path, read_or_empty};
 
 use crate::verify::git::edited::edited;
-use crate::verify::harness::TreeEdit;
+use crate::verify::git::known_trees::kind;
+use crate::verify::git::tree_changes::{TreeChange, tree_changes};
+use crate::verify::harness::{EntryKind, TreeEdit};
 
 /// The mode of a submodule in an index.
 const GITLINK: u32 = 0o160_000;
@@ -106,24 +108,16 @@ impl PrivateRepo {
     ) -> Result<Brought, git2::Error> {
         let old = before.map(|tree| repo.find_tree(tree)).transpose()?;
         let new = repo.find_tree(after)?;
-        let mut options = DiffOptions::new();
-        options.ignore_submodules(false).include_typechange(true);
-        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
         let mut brought = Brought::default();
-        for delta in diff.deltas() {
-            let file = |file: git2::DiffFile<'_>| file.path_bytes().map(path);
-            if let Some(gone) = file(delta.old_file())
-                && matches!(delta.status(), Delta::Deleted | Delta::Typechange)
-            {
-                remove(&self.work, &gone)
+        for TreeChange { path, old, new } in tree_changes(repo, old.as_ref(), &new)? {
+            if old.is_some_and(|old| !new.is_some_and(|new| new.is_alike(old))) {
+                remove(&self.work, &path)
                     .map_err(|error| git2::Error::from_str(&error.to_string()))?;
-                brought.gone.push(gone);
+                brought.gone.push(path.clone());
             }
-            brought.modules |= delta.new_file().mode() == FileMode::Commit;
-            if let Some(wanted) = file(delta.new_file())
-                && delta.status() != Delta::Deleted
-            {
-                brought.written.push(wanted);
+            if let Some(new) = new {
+                brought.modules |= kind(new.mode) == EntryKind::Gitlink;
+                brought.written.push(path);
             }
         }
         if !brought.gone.is_empty() {

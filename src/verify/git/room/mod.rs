@@ -147,11 +147,11 @@ impl PrivateRepo {
         let mut alternates = self.objects.join("objects").into_os_string().into_encoded_bytes();
         alternates.push(b'\n');
         write(&folder.join("objects/info/alternates"), &alternates)?;
+        let keeps_index = holds(&self.git("index"), index);
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
             let entry = entry.map_err(io_error("list", &folder))?;
             let path = entry.path();
-            if entry.file_name() == "objects" || entry.file_name() == "index" && holds(&path, index)
-            {
+            if entry.file_name() == "objects" || entry.file_name() == "index" && keeps_index {
                 continue;
             }
             let kind = entry.file_type().map_err(io_error("look at", &path))?;
@@ -172,9 +172,8 @@ impl PrivateRepo {
         if let Some(head) = head {
             write(&self.git(&self.branch), format!("{head}\n").as_bytes())?;
         }
-        let at = self.git("index");
         match index {
-            Some(index) if !holds(&at, Some(index)) => write(&at, index),
+            Some(index) if !keeps_index => write(&self.git("index"), index),
             _ => Ok(()),
         }
     }

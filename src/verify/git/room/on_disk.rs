@@ -72,6 +72,11 @@ impl Stat {
         ![FILE, LINK, FOLDER].contains(&(self.mode & KIND))
     }
 
+    /// A file of this mode in an index, which knows only whether its owner may execute it.
+    pub(super) fn is_plain(&self, mode: u32) -> bool {
+        self.mode & KIND == FILE && mode & KIND == FILE && (self.mode ^ mode) & 0o100 == 0
+    }
+
     /// A file that its owner cannot read.
     fn is_closed(&self) -> bool {
         self.mode & KIND == FILE && self.mode & 0o400 == 0

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, Repository, StatusOptions};
+use git2::{Delta, DiffOptions, ObjectType, Repository, StatusOptions};
 
 use super::hold::remove;
-use super::on_disk::Look;
+use super::on_disk::{Look, Stat};
 use super::tidied::Tidied;
 use super::{Held, PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
@@ -94,9 +94,23 @@ impl PrivateRepo {
     ) -> Result<(), VerifyError> {
         let failed = failed("put the proof room back", &self.work);
         let repo = self.open()?;
-        let mut changed = differences(&repo, look).map_err(&failed)?;
-        let differs: HashSet<&PathBuf> = changed.iter().map(|change| &change.path).collect();
+        let mut doubtful = Vec::new();
         for (path, stat) in &look.doubtful {
+            match stat {
+                Some(stat) if self.is_as_committed(&repo, path, stat) => {
+                    self.on_disk.note_seen(path, *stat, before);
+                }
+                _ => doubtful.push((path, *stat)),
+            }
+        }
+        if doubtful.is_empty() && !look.odd {
+            self.keep_open(repo);
+            return Ok(());
+        }
+        let paths: Vec<&PathBuf> = doubtful.iter().map(|(path, _)| *path).collect();
+        let mut changed = differences(&repo, &paths, look.odd).map_err(&failed)?;
+        let differs: HashSet<&PathBuf> = changed.iter().map(|change| &change.path).collect();
+        for (path, stat) in doubtful {
             if let Some(stat) = stat.filter(|_| !differs.contains(path)) {
                 self.on_disk.note_seen(path, stat, before);
             }
@@ -126,6 +140,16 @@ impl PrivateRepo {
         Ok(())
     }
 
+    /// Has a file the mode and the bytes that the index has? Filters may make others of them, which
+    /// is for git to decide. Asking git takes a walk through the tree.
+    fn is_as_committed(&self, repo: &Repository, path: &Path, stat: &Stat) -> bool {
+        let entry = repo.index().ok().and_then(|index| index.get_path(path, 0));
+        entry.filter(|entry| stat.is_plain(entry.mode)).is_some_and(|entry| {
+            let id = git2::Oid::hash_file(ObjectType::Blob, self.work.join(path));
+            id.is_ok_and(|id| id == entry.id)
+        })
+    }
+
     fn check_out(&self, repo: &Repository, written: &[PathBuf]) -> Result<(), git2::Error> {
         if written.is_empty() {
             return Ok(());
@@ -142,12 +166,17 @@ impl PrivateRepo {
 /// More paths are not looked at one by one.
 const MOST: usize = 500;
 
-/// The differences between the index and the working tree, among the doubtful paths.
-fn differences(repo: &Repository, look: &Look) -> Result<Vec<PathChange>, git2::Error> {
+/// The differences between the index and the working tree, among the doubtful paths; everywhere if
+/// the tree is odd.
+fn differences(
+    repo: &Repository,
+    doubtful: &[&PathBuf],
+    odd: bool,
+) -> Result<Vec<PathChange>, git2::Error> {
     let mut options = DiffOptions::new();
-    if !look.odd && look.doubtful.len() <= MOST {
+    if !odd && doubtful.len() <= MOST {
         options.disable_pathspec_match(true);
-        for (path, _) in &look.doubtful {
+        for path in doubtful {
             options.pathspec(path.as_os_str().as_encoded_bytes());
         }
     }
