@@ -154,7 +154,7 @@ fn inside(
     Ok(program)
 }
 
-/// What bubblewrap reads the filter of system calls from.
+/// A pipe from which bubblewrap reads the filter of system calls.
 fn filter() -> io::Result<OwnedFd> {
     let (reader, mut writer) = io::pipe()?;
     // A pipe holds far more than that.

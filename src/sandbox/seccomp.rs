@@ -123,7 +123,7 @@ pub(super) fn enforce() -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    /// What the filter says of a call.
+    /// The filter's decision about a call.
     fn verdict(audit: u32, number: u32, argument: u32) -> u32 {
         let steps = steps();
         let (mut at, mut loaded) = (0, 0);

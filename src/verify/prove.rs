@@ -140,7 +140,7 @@ struct Again {
     role: Role,
 }
 
-/// What a run with the harness put back says.
+/// The question that a run with the harness put back answers.
 enum Role {
     /// Whether the checks hold with the harness of the start.
     Start {
@@ -308,7 +308,7 @@ fn with_new_tests(
     Ok(harness.map(|harness| Again { commit, edits, harness, checks, role: Role::NewTests }))
 }
 
-/// What checks changed where no work was done yet.
+/// Files that checks changed before any work was done.
 pub(super) fn written_at_start(ran: &[RoomCheck]) -> Vec<CheckWrote> {
     written(ran, &|_| true)
 }

@@ -1,7 +1,8 @@
 //! Data that decides: tables of cases, and expected output that no convention names.
 //!
-//! What a check compares a program's output with, what a loop of a check goes through, and what the
-//! code of a judge or a test reads itself is the harness's, unless the product reads it, too.
+//! The harness includes files that a check compares a program's output with, those that a loop of it
+//! goes through, and those that the code of a judge or a test reads itself, unless the product reads
+//! them, too.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -33,7 +34,7 @@ pub(super) fn of_text(reader: &mut Reader<'_>, code: &str, place: &ReadAt) {
     for name in names {
         add(reader, name, place);
     }
-    // What is sourced only if it is there.
+    // Files that are sourced only if they exist.
     let optional = GUARDED.captures_iter(code).filter_map(|it| inside(&place.folder, &it[1]));
     let optional = optional.filter(|path| !reader.start.paths().contains_key(path));
     reader.found.shadows.extend(optional.collect::<Vec<_>>());
@@ -71,7 +72,7 @@ pub(super) fn of_input(reader: &mut Reader<'_>, command: &ShellCommand, place: &
     }
 }
 
-/// What `diff`, `cmp`, and `comm` compare a program's output with, and the sums of `sha256sum -c`.
+/// The files that `diff`, `cmp`, and `comm` compare a program's output with, and the sums of `sha256sum -c`.
 pub(super) fn of_comparison(
     reader: &mut Reader<'_>,
     program: &str,

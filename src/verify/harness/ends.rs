@@ -18,7 +18,7 @@ use super::sources;
 struct Script {
     /// The statement that fails.
     fails: &'static str,
-    /// What stands before the first statement.
+    /// The text before the first statement.
     head: &'static str,
     /// A last line after which a statement is no statement.
     closed: &'static str,

@@ -85,7 +85,7 @@ impl Reader<'_> {
 
     /// A script of unknown name runs: each file that the text names may be it.
     fn everything_named(&mut self, commands: &[ShellCommand], place: &ReadAt, depth: usize) {
-        // What a compiler reads is no script.
+        // A compiler's input is no script.
         let looks = |command: &&ShellCommand| {
             let program = command.words.first();
             program.is_some_and(|word| programs::program(word) == Program::Looks)

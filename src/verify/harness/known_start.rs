@@ -1,7 +1,7 @@
-//! What decides at the start, found once: every proof of a run asks about the same start, and most
+//! The judges of the start, found once: every proof of a run asks about the same start, and most
 //! commits change few of its files.
 //!
-//! Invariant: a tree's name is the hash of its content, so what is known never grows old. All
+//! Invariant: a tree's name is the hash of its content, so an entry never becomes stale. All
 //! questions to one [`KnownStarts`] have the same table.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use super::started;
 /// How many are remembered: a verdict and the check in a turn may run other commands.
 const STARTS: usize = 4;
 
-/// What decides in the start's tree.
+/// The judges in the start's tree.
 #[derive(Debug)]
 pub struct KnownStart {
     pub(super) found: Judges,
@@ -66,12 +66,12 @@ impl KnownStart {
     }
 }
 
-/// What is known of starts, the latest at the end.
+/// Starts that were read, the latest at the end.
 #[derive(Debug, Default)]
 pub(in crate::verify) struct KnownStarts(Vec<([u8; 20], Vec<String>, Arc<KnownStart>)>);
 
 impl KnownStarts {
-    /// What decides at a question's start.
+    /// The judges at a question's start.
     pub(in crate::verify) fn get(&mut self, question: &HarnessQuestion<'_>) -> Arc<KnownStart> {
         let Some(tree) = question.start.name() else { return Arc::new(KnownStart::of(question)) };
         let same = |known: &(_, Vec<String>, _)| {

@@ -59,7 +59,7 @@ pub struct PutBack {
 pub struct JudgeEnd {
     /// The check.
     pub check: String,
-    /// What decides: a script, or the check's own line.
+    /// The judge: a script, or the check's own line.
     pub name: String,
     /// The check with a failure as the first thing: red, if what it decides counts.
     pub at_start: MarkedCheck,

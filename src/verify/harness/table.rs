@@ -120,7 +120,7 @@ pub fn table_markdown() -> String {
         String::from("| ecosystem | what | names, folders, and paths |\n|---|---|---|\n");
     for row in CONVENTIONS {
         let what = match row.role {
-            Role::Config => "configuration of runners, files that tools load unasked",
+            Role::Config => "configuration of runners, files that tools load by themselves",
             Role::Tests => "tests and helpers",
             Role::Expected => "expected outputs (not source code)",
             Role::Manifest => "manifests, by their parts",

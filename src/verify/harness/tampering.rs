@@ -70,7 +70,7 @@ fn knows_the_runner(start: &dyn SourceTree) -> bool {
 
 static NOTHING: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\s\S]"));
 
-/// What is there only during a run of this program, or only in a proof room.
+/// Names and files that exist only during a run of this program, or only in a proof room.
 static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\.ralph\b|\bRALPH_|\brefs/ralph\b|\bralph-copilot\b|/proc/(?:1|\$\{?PPID\}?)/(?:cmdline|comm|environ|exe)|\bbwrap\b",
@@ -145,7 +145,7 @@ static EQUALITIES: LazyLock<Regex> = LazyLock::new(|| {
 static SHELL: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^(?:function\s+)?(?:test|\[|grep|diff|cmp|exit)\s*\(\s*\)"));
 
-/// What test runners print at their end, as a text of the product.
+/// The summaries of test runners, as a text of the product.
 static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r#"["'].*(?:test result: ok\. \d|Ran \d+ tests? in \d|\d+ runs, \d+ assertions, 0 failures"#,
