@@ -34,6 +34,14 @@ pub(super) fn of_text(reader: &mut Reader<'_>, code: &str, place: &ReadAt) {
     for name in names {
         add(reader, name, place);
     }
+    for line in code.lines().filter(|line| COMPARES.is_match(line)) {
+        let shown: Vec<&str> =
+            SHOWN.captures_iter(line).filter_map(|it| Some(it.get(1)?.as_str())).collect();
+        // The other side is made by a program.
+        if shown.len() == 1 {
+            add(reader, shown[0], place);
+        }
+    }
     // Files that are sourced only if they exist.
     let optional = GUARDED.captures_iter(code).filter_map(|it| inside(&place.folder, &it[1]));
     let optional = optional.filter(|path| !reader.start.paths().contains_key(path));
@@ -84,7 +92,9 @@ pub(super) fn of_comparison(
     let checks = || arguments.iter().any(|word| word == "-c" || word == "--check");
     let is_made = |word: &&&String| {
         let path = inside(&place.folder, word);
-        word.as_str() == "-"
+        // A process substitution leaves no text.
+        word.is_empty()
+            || word.as_str() == "-"
             || word.contains(['$', '('])
             || path.is_some_and(|path| {
                 !word.starts_with('-') && !reader.start.paths().contains_key(&path)
@@ -191,6 +201,13 @@ static WHILE: LazyLock<Regex> =
 /// A file of which all is compared.
 static COMPARED: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"(?:test|\[)[^\n;&|]*"?\$\((?:[ \t]*cat[ \t]+|<[ \t]*)([\w./-]+)[ \t]*\)"#)
+});
+
+static COMPARES: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:diff|cmp|comm)\b[^\n;&|]*<\("));
+
+/// A file that a process substitution shows.
+static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"<\([ \t]*(?:cat|head|sort|tail|uniq)\b(?:[ \t]+-\S+)*[ \t]+([\w./-]+)[ \t]*\)")
 });
 
 static RUNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\$\([ \t]*([\w./-]+)"));

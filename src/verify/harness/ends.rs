@@ -61,7 +61,37 @@ pub(super) fn ends<'p>(
             at_end: with(format!("{check}\nexit 97")),
         }
     });
+    let line = line.or_else(|| inline(now, check));
     line.into_iter().chain(scripts.filter_map(|path| end(now, check, path))).take(MOST).collect()
+}
+
+/// Code in the line itself, such as `python3 -c 'import app; assert app.square(7) == 49'`.
+fn inline(now: &dyn SourceTree, check: &str) -> Option<JudgeEnd> {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"\b(python[0-9.]*|node|ruby|perl|php)\b[^\n;&|'\x22]*[ \t]-[cer][ \t]+",
+            r"(?:'([^']*)'|\x22((?:[^\x22\\]|\\.)*)\x22)"
+        ))
+    });
+    let found = CODE.captures(check)?;
+    let (program, code) = (&found[1], found.get(2).or_else(|| found.get(3))?);
+    if ends_itself(code.as_str()) || !sources::line_loads_something(now, program, code.as_str()) {
+        return None;
+    }
+    let fails = match program {
+        "node" => "process.exit(97);",
+        "ruby" => "exit 97",
+        "perl" | "php" => "exit(97);",
+        _ => "import sys; sys.exit(97)",
+    };
+    let (before, after) = (&check[..code.start()], &check[code.end()..]);
+    let with = |code: String| MarkedCheck { command: format!("{before}{code}{after}"), edit: None };
+    Some(JudgeEnd {
+        check: check.to_owned(),
+        name: format!("`{check}`"),
+        at_start: with(format!("{fails}\n{}", code.as_str())),
+        at_end: with(format!("{}\n{fails}", code.as_str())),
+    })
 }
 
 /// Tests in C whose `main` ends with `return 0;`, and fails there or at its beginning instead.

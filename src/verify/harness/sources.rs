@@ -235,7 +235,25 @@ fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<Pa
 pub(super) fn loads_something(files: &dyn super::files::SourceTree, from: &Path) -> bool {
     let place = ReadAt { script: Some(from.to_owned()), ..ReadAt::default() };
     let code = text(files, from).unwrap_or_default();
-    let loaded = imports(extension(from), &code, &place);
+    loads_any(files, extension(from), &code, &place)
+}
+
+/// Whether code in a check's own line loads a file of the repository.
+pub(super) fn line_loads_something(
+    files: &dyn super::files::SourceTree,
+    program: &str,
+    code: &str,
+) -> bool {
+    loads_any(files, program, code, &ReadAt::default())
+}
+
+fn loads_any(
+    files: &dyn super::files::SourceTree,
+    language: &str,
+    code: &str,
+    place: &ReadAt,
+) -> bool {
+    let loaded = imports(language, code, place);
     loaded.iter().flatten().any(|path| files.paths().contains_key(path))
 }
 
