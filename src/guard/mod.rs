@@ -9,8 +9,8 @@
 //! configuration files.
 //!
 //! Order: the input's shape (`tools`), then for a command line its syntax (`line`), its programs
-//! (`commands`), and in the end paths (`call_context`); the first denial wins, so the strictest
-//! rule does.
+//! (`commands`, by what `programs` lists), and in the end paths (`call_context`); the first denial
+//! wins, so the strictest rule does.
 //!
 //! In a sandbox ([`crate::model::Tier`]) a shell call is denied for plain intent only.
 
@@ -27,6 +27,7 @@ mod places;
 mod policy;
 mod policy_error;
 mod prefix;
+mod programs;
 mod protected;
 mod redact;
 mod rules;

@@ -11,9 +11,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::model::{NetworkAccess, Tier, WriteScope};
 
-use super::commands::exactly;
 use super::policy_error::PolicyError;
 use super::prefix::fits;
+use super::programs::exactly;
 use super::rules::Rules;
 use super::secrets;
 

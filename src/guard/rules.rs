@@ -13,11 +13,11 @@ use crate::model::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };
 
-use super::commands::exactly;
 use super::denial::Denial;
 use super::families::same_kind;
 use super::policy_error::PolicyError;
 use super::prefix::fits;
+use super::programs::exactly;
 
 /// Built-in rules that no configuration lifts, by the beginning of their ids, and what
 /// they keep.

@@ -2,9 +2,9 @@
 
 use super::operands::number;
 use super::options::unknown_option;
-use super::refused::lists;
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place};
+use crate::guard::programs::lists;
 
 /// Definitions of CMake that choose a kind of build.
 const DEFINITIONS: &str = "CMAKE_BUILD_TYPE CMAKE_EXPORT_COMPILE_COMMANDS BUILD_TESTING BUILD_SHARED_LIBS CMAKE_CXX_STANDARD \

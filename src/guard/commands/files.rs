@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::options::{Parsed, unknown_option};
-use super::refused::lists;
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, unclear};
+use crate::guard::programs::lists;
 
 impl Judge<'_> {
     /// Sources, then a target: a new name, or a folder that gets them.
@@ -31,6 +31,9 @@ impl Judge<'_> {
             self.soften(judged)?;
             if !self.sandboxed {
                 self.without_links(place, source, recursive)?;
+                for path in self.paths(place, source)? {
+                    self.keeps(place, &path, target)?;
+                }
             }
             self.check_target(place, source, target, recursive)?;
         }
@@ -93,7 +96,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// A file that moves may not take the place of another one.
+    /// A file that moves or is copied may not take the place of another one.
     fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
         let output = self.cx.resolve(source).is_ok_and(|real| self.is_output(&real.path));
         if self.sandboxed || self.cx.kind(source) != FileKind::File || output {
@@ -115,7 +118,7 @@ impl Judge<'_> {
                     "program.delete",
                     format!("it would replace {}", path.display()),
                 )
-                .instead("move it to a name that is free"));
+                .instead("choose a name that is free, or use the edit tool"));
             }
         }
         Ok(())

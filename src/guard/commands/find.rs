@@ -94,8 +94,10 @@ impl Judge<'_> {
                     tests,
                 );
             } else if name == "-delete" {
-                return Err(super::refused::group("rm")
-                    .map_or_else(|| unknown_option("find", name), super::refused::Group::denial));
+                return Err(crate::guard::programs::refused::group("rm").map_or_else(
+                    || unknown_option("find", name),
+                    crate::guard::programs::refused::Group::denial,
+                ));
             } else if matches!(name, "-exec" | "-execdir" | "-ok") && self.sandboxed {
                 let command: Vec<Arg> = tests[at + 1..]
                     .iter()

@@ -4,14 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use super::git_config::{config, setting_is_harmless};
-use super::git_refused::{BRANCHES, INTERNALS, REMOTE, REMOVES, WORK_LOST, refused};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
-use super::table;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::programs::git_refused::{
+    BRANCHES, INTERNALS, REMOTE, REMOVES, WORK_LOST, refused,
+};
+use crate::guard::programs::table;
 use crate::guard::secrets;
 
 /// Files that only the runner writes, and git ignores.
@@ -398,7 +400,9 @@ fn names_intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
         }
         "tag" if !lists("-n") => Err(Denial::new("git.branch", "git tag would make a tag")
             .instead("list them: `git tag -l`")),
-        "reflog" if matches!(first, Some("expire" | "delete")) => Err(denial(verb, WORK_LOST)),
+        "reflog" if matches!(first, Some("expire" | "delete" | "drop" | "write")) => {
+            Err(denial(verb, WORK_LOST))
+        }
         "remote" if first == Some("show") && !has(&["-n"]) && words.len() > 1 => {
             Err(Denial::new("git.network", "git remote show asks the remote")
                 .instead("`git remote -v`"))
@@ -434,7 +438,10 @@ fn short(word: &str, letters: &str) -> bool {
     })
 }
 
-fn denial(verb: &str, (rule, why, instead): super::git_refused::Refused) -> Denial {
+fn denial(
+    verb: &str,
+    (rule, why, instead): crate::guard::programs::git_refused::Refused,
+) -> Denial {
     let verb = verb.trim_start_matches("git ");
     let does = why.trim_start_matches("it ");
     Denial::new(rule, format!("`git {verb}` {does}")).instead(instead)

@@ -1,7 +1,7 @@
 //! Settings of git: those that may be read, and those that may be given for one command.
 
-use super::refused::lists;
 use crate::guard::denial::Denial;
+use crate::guard::programs::lists;
 
 /// Checks the words of `git config`.
 pub(super) fn config(words: &[&str]) -> Result<(), Denial> {

@@ -1,29 +1,22 @@
 //! The programs that a command may run, and their arguments. `table.txt` lists the programs with
 //! their options; separate code judges a few that take more than options and files.
 
+mod addresses;
 mod builds;
-mod exact;
 mod files;
 mod find;
 mod git;
 mod git_config;
-mod git_refused;
 mod offline;
 mod operands;
 mod options;
 mod overrides;
-mod refused;
 mod remove;
 mod scripts;
 mod sed;
 mod special;
-mod table;
 mod variables;
-mod verbs;
 mod wrappers;
-
-pub(super) use exact::exactly;
-pub(super) use refused::lists;
 
 use std::path::Path;
 
@@ -31,10 +24,11 @@ use super::call_context::{CallContext, ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::files::FileKind;
 use super::line::{Arg, Judge, Place, Streams};
+use super::programs::verbs::refuse_publishing;
+use super::programs::{refused, table};
 use super::rules;
 use crate::model::RuleDecision;
 use offline::is_offline;
-use verbs::refuse_publishing;
 
 /// Folders whose programs are the machine's own.
 const SYSTEM_BINS: &[&str] =

@@ -1,15 +1,19 @@
 //! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
+use super::addresses::{fetched, is_elsewhere};
 use super::options::{Parsed, inline, parse, unknown_option};
-use super::refused::lists;
 use super::runs_what_it_writes;
-use super::table::{self, Entry, Kind};
-use super::verbs::{in_words, refuse_publishing, refuse_verb};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::programs::lists;
+use crate::guard::programs::table::{self, Entry, Kind};
+use crate::guard::programs::verbs::{in_words, refuse_publishing, refuse_verb};
 use std::path::{Path, PathBuf};
+
+/// Characters that a shell would read.
+const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
 
 impl Judge<'_> {
     /// Judges a program of the table.
@@ -54,16 +58,25 @@ impl Judge<'_> {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
         for (kind, value, option) in &parsed.values {
+            // It may be several words, or an option where the program expects no value.
+            let dashed = value.head().len() > 1 && value.head().starts_with('-');
+            let free = match kind {
+                Kind::Text | Kind::TwoTexts => !entry.runs,
+                Kind::Number | Kind::Special(_) => true,
+                _ => false,
+            };
+            if matches!(value, Arg::Open { quoted: false, .. }) || dashed && !free {
+                self.soften::<()>(Err(unknown_option(name, value.head())))?;
+            }
             let leaves_out =
                 ["exclude", "ignore", "omit", "skip"].iter().any(|part| option.contains(part));
             if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
                 continue;
             }
-            // It may be several words.
-            if matches!(value, Arg::Open { quoted: false, .. }) {
-                self.soften::<()>(Err(unknown_option(name, value.head())))?;
-            }
+            // An output of a tool is no code that the line brings in.
+            let before = self.writes_code;
             let judged = self.value(place, name, *kind, value, &parsed, streams);
+            self.writes_code = before;
             self.soften(judged)?;
         }
         if entry.has_subcommands() {
@@ -139,16 +152,21 @@ impl Judge<'_> {
                 }
                 return self.run(place, all, Streams::default()).map(|()| true);
             }
+            if kind == Kind::Target && self.is_program(place, name, operand) {
+                return self.run(place, all, Streams::default()).map(|()| true);
+            }
             if kind == Kind::Script {
                 return self.interpreted(place, name, all, parsed).map(|()| true);
             }
             if let Kind::Special(check) = kind {
                 return self.special(place, name, check, all, parsed).map(|()| true);
             }
-            if at == 0 && entry.runs && matches!(kind, Kind::Write | Kind::Word | Kind::SearchRoot)
-            {
-                let judged = self.is_no_verb(place, name, operand);
+            if at == 0 && entry.runs {
+                let judged = self.is_no_verb(place, name, kind, operand);
                 self.soften(judged)?;
+            }
+            if kind == Kind::Argument {
+                return self.arguments(place, name, all).map(|()| true);
             }
             let judged = self.value(place, name, kind, operand, parsed, streams);
             self.soften(judged)?;
@@ -157,30 +175,84 @@ impl Judge<'_> {
     }
 
     /// A first word without a file behind it may be a subcommand, which the table does not list.
-    fn is_no_verb(&self, place: &Place, name: &str, word: &Arg) -> Result<(), Denial> {
+    fn is_no_verb(
+        &mut self,
+        place: &Place,
+        name: &str,
+        kind: Kind,
+        word: &Arg,
+    ) -> Result<(), Denial> {
         let text = word.head().trim_start_matches('@');
-        let is_there = |folder: &PathBuf| self.cx.kind(&folder.join(text)) != FileKind::Missing;
+        let is_there = |folder: &PathBuf| {
+            let path = folder.join(text);
+            self.cx.kind(&path) != FileKind::Missing || self.made.contains(&path)
+        };
         if text.contains(['/', '.']) || place.folders.iter().any(is_there) {
             return Ok(());
         }
-        if matches!(text, "upgrade" | "self-update" | "login" | "logout") {
-            return refuse_verb(name, text);
+        match kind {
+            Kind::Write | Kind::SearchRoot if text.starts_with(|c: char| c.is_lowercase()) => {
+                refuse_verb(name, text)
+            }
+            Kind::Word if matches!(text, "upgrade" | "self-update" | "login" | "logout") => {
+                refuse_verb(name, text)
+            }
+            Kind::Argument if matches!(text, "init" | "install") => refuse_verb(name, text),
+            Kind::Word => refuse_publishing(text),
+            _ => Ok(()),
         }
-        refuse_publishing(text)
     }
 
-    /// Would a launcher fetch this program? It looks for it from its folder upwards.
-    fn is_fetched(&self, place: &Place, name: &str, program: &Arg) -> bool {
-        let launcher = matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx");
-        let is_installed = |folder: &Path| {
-            let bin = folder.join("node_modules/.bin").join(program.head());
-            self.cx.kind(&bin) != FileKind::Missing
-        };
-        let mut folders = place.folders.iter().flat_map(|folder| folder.ancestors());
-        launcher
-            && table::entry(program.head()).is_none()
-            && super::refused::group(program.head()).is_none()
-            && !folders.any(|folder| self.cx.inside(folder) && is_installed(folder))
+    /// Words for the project's own code. Those that name an output may not name what is there.
+    pub(super) fn arguments(
+        &mut self,
+        place: &Place,
+        program: &str,
+        words: &[Arg],
+    ) -> Result<(), Denial> {
+        const OUTPUTS: &[&str] = &["out", "dest", "report", "junit", "coverage", "baseline"];
+        let mut option = String::new();
+        for word in words {
+            let text = word.head();
+            let judged = if is_elsewhere(Kind::Argument, text)
+                || self.is_of_options(place, Kind::Argument, text)
+            {
+                Err(unknown_option(program, text))
+            } else if text.starts_with('/') && !program.ends_with(" run") {
+                self.harmless(place, word).and_then(|()| self.in_workspace(place, word))
+            } else {
+                self.harmless(place, word)
+            };
+            self.soften(judged)?;
+            let (name, value) = match word.head().split_once('=') {
+                Some((name, value)) => (name.to_owned(), value),
+                None => (std::mem::take(&mut option), word.head()),
+            };
+            let writes = matches!(name.as_str(), "-o" | "-O")
+                || name.starts_with("--") && OUTPUTS.iter().any(|part| name.contains(part));
+            if writes && !value.starts_with('-') && !value.is_empty() {
+                let judged = self.replaces_nothing(place, &Arg::of(value));
+                self.soften(judged)?;
+            }
+            if !word.head().contains('=') {
+                option = word.head().to_owned();
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a file or a folder of the project as a tool's output.
+    fn replaces_nothing(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        for path in self.paths(place, value)? {
+            match self.cx.resolve(&path)?.kind {
+                FileKind::Missing => {}
+                FileKind::Dir => self.fills_folder(place, value)?,
+                FileKind::File | FileKind::Link(_) | FileKind::Unknown => {
+                    self.fills(place, value, false)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Programs that search the current folder if none is named.
@@ -241,6 +313,7 @@ impl Judge<'_> {
         let unknown = || unknown_option(name, value.head());
         // A dash stands for a stream.
         let stream = value.text() == Some("-");
+        let runs = table::entry(name).is_some_and(|entry| entry.runs);
         if is_elsewhere(kind, value.head()) || self.is_of_options(place, kind, value.head()) {
             return Err(unknown());
         }
@@ -250,8 +323,10 @@ impl Judge<'_> {
                 Arg::Text(_) | Arg::Open { .. } => Ok(()),
             },
             Kind::Number => number(value).then_some(()).ok_or_else(unknown),
-            Kind::Plain => plain(value).then_some(()).ok_or_else(unknown),
-            Kind::Word | Kind::Argument => self.harmless(place, value),
+            Kind::Plain if !plain(value) => Err(unknown()),
+            // Some tools put such a word into a line for a shell.
+            Kind::Word if runs && value.head().contains(METACHARACTERS) => Err(unknown()),
+            Kind::Plain | Kind::Word | Kind::Argument => self.harmless(place, value),
             Kind::Target => self.target(place, name, value),
             Kind::NameGlob => {
                 self.cx.spend(COST_OF_A_GLOB)?;
@@ -272,7 +347,9 @@ impl Judge<'_> {
                 }
                 Ok(())
             }
-            Kind::Read | Kind::Config if stream => Ok(()),
+            // It would be code that no file holds.
+            Kind::Read | Kind::Config if stream && runs => Err(inline(name)),
+            Kind::Read if stream => Ok(()),
             Kind::Tree if stream && name == "diff" => Ok(()),
             // The settings of the folder itself, for which it looks anyway.
             Kind::Config if value.text() == Some(".") => Ok(()),
@@ -285,6 +362,10 @@ impl Judge<'_> {
                         .all(|c| c.is_ascii_alphanumeric() || "_./@-".contains(c)) =>
             {
                 Err(unknown())
+            }
+            Kind::Config if runs => {
+                self.reads(place, value, ReadKind::Tree)?;
+                self.in_workspace(place, value)
             }
             Kind::Config | Kind::Tree => self.reads(place, value, ReadKind::Tree),
             Kind::GrepRoot if stream => Ok(()),
@@ -322,15 +403,16 @@ impl Judge<'_> {
         }
     }
 
-    /// Is this a file of further options, `@FILE`?
-    fn is_of_options(&self, place: &Place, kind: Kind, text: &str) -> bool {
-        let Some(file) = text.strip_prefix('@') else { return false };
-        let is_file = |folder: &PathBuf| self.cx.kind(&folder.join(file)) != FileKind::Missing;
-        match kind {
-            Kind::Read | Kind::Tree | Kind::SearchRoot | Kind::Write => true,
-            Kind::Word | Kind::Argument => place.folders.iter().any(is_file),
-            _ => false,
+    /// Checks that a tool takes its own code from the workspace.
+    fn in_workspace(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        for path in self.paths(place, value)? {
+            let real = self.cx.resolve(&path)?.path;
+            if !self.cx.inside(&real) {
+                let why = format!("{} is outside the workspace", path.display());
+                return Err(Denial::new("path.outside", why));
+            }
         }
+        Ok(())
     }
 
     /// A folder to work in: of the workspace, not reached through a link, and none of git's.
@@ -413,7 +495,8 @@ impl Judge<'_> {
         if !name.starts_with("cmake") {
             refuse_publishing(&in_words(text))?;
         }
-        let mut parts = text.split([':', '-', '_', '.', '/', ' ']);
+        let words = in_words(text);
+        let mut parts = words.split([':', '-', '_', '.', '/', ' ']);
         let installs = |part: &str| {
             matches!(
                 part,
@@ -426,6 +509,7 @@ impl Judge<'_> {
                 "drop"
                     | "reset"
                     | "fresh"
+                    | "rollback"
                     | "wipe"
                     | "purge"
                     | "truncate"
@@ -463,33 +547,6 @@ fn is_code_option(arg: &Arg) -> bool {
     ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
         .iter()
         .any(|option| arg.head().starts_with(option))
-}
-
-/// Is what should be a path an address, or a package that a tool fetches?
-fn is_elsewhere(kind: Kind, text: &str) -> bool {
-    let is_path = matches!(
-        kind,
-        Kind::Read
-            | Kind::Tree
-            | Kind::GrepRoot
-            | Kind::SearchRoot
-            | Kind::Name
-            | Kind::WorkDir
-            | Kind::Config
-            | Kind::Write
-            | Kind::Fill
-            | Kind::OutDir
-            | Kind::MakeDir
-    );
-    is_path
-        && (text.contains("://")
-            || ["npm:", "jsr:", "data:"].iter().any(|scheme| text.starts_with(scheme)))
-}
-
-/// The denial of a launcher that would download a program.
-fn fetched(name: &str) -> Denial {
-    Denial::new("program.install", format!("`{name}` would fetch a package and run it"))
-        .instead("use a tool that the project has installed")
 }
 
 /// How a search reads: files of one ending or type hold no secrets, and any other glob brings

@@ -1,8 +1,8 @@
 //! A program's words → options and operands, by the table. An option that is not listed is denied.
 
-use super::table::{Entry, Kind, Takes};
 use crate::guard::denial::Denial;
 use crate::guard::line::Arg;
+use crate::guard::programs::table::{Entry, Kind, Takes};
 
 /// The words of a program, told apart.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! Scripts of the project that an interpreter runs, and modules of Python.
 
 use super::options::{Parsed, inline, unknown_option};
-use super::table;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::programs::table;
 
 /// Modules of Python that are judged as the program of this name.
 const MODULES: &[(&str, &str)] = &[

@@ -1,13 +1,13 @@
 //! Operands and values of listed programs that need separate checks.
 
 use super::options::{Parsed, unknown_option};
-use super::refused::lists;
-use super::table;
-use super::verbs::refuse_verb;
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::programs::lists;
+use crate::guard::programs::table::{self, Kind};
+use crate::guard::programs::verbs::refuse_verb;
 
 /// Goals of Maven that stay in the workspace.
 const GOALS: &str = "test verify compile package clean validate test-compile process-classes process-resources integration-test \
@@ -73,7 +73,8 @@ impl Judge<'_> {
                 _ => unknown(),
             },
             "gzip" => {
-                if !parsed.has(&["-c", "-k"]) && !operands.is_empty() {
+                let keeps = if parsed.has(&["-d"]) { &["-c"][..] } else { &["-c", "-k"] };
+                if !parsed.has(keeps) && !operands.is_empty() {
                     return unknown();
                 }
                 operands.iter().try_for_each(|file| {
@@ -97,6 +98,19 @@ impl Judge<'_> {
                 }
             }
             "make" => self.make(place, name, operands),
+            // Other formats include or fetch files that the text names.
+            "pandoc" => {
+                let pdf = |value: &Arg| value.head().ends_with(".pdf");
+                let makes_pdf =
+                    parsed.values.iter().any(|(kind, value, _)| *kind == Kind::Fill && pdf(value));
+                if makes_pdf || !parsed.has(&["-f"]) || !parsed.has(&["-t"]) {
+                    return unknown();
+                }
+                operands.iter().try_for_each(|file| {
+                    let kind = Kind::Read;
+                    self.value(place, name, kind, file, parsed, Streams::default())
+                })
+            }
             "cmake" => self.cmake(place, operands),
             "php" if first == "artisan" => self.artisan(place, operands),
             "php" if parsed.has(&["-l"]) => {
@@ -146,8 +160,15 @@ impl Judge<'_> {
             "java" => match first.as_str() {
                 "" if parsed.has(&["-jar", "-version", "--version"]) => Ok(()),
                 "" => unknown(),
-                _ if first.starts_with('@') => unknown(),
                 _ if first.ends_with(".java") => self.project_script(place, &first, &operands[1..]),
+                // The machine's own classes are tools that write files.
+                _ if first.starts_with('@')
+                    || first.contains('/')
+                    || lists("java javax jdk sun", first.split('.').next().unwrap_or_default())
+                    || first.starts_with("com.sun.") =>
+                {
+                    unknown()
+                }
                 _ => operands.iter().try_for_each(|word| self.harmless(place, word)),
             },
             // With a colon the archive is on another machine, with an `@` it names further words.
@@ -194,6 +215,12 @@ impl Judge<'_> {
             {
                 Ok(())
             }
+            // `FORMAT`, or `FORMAT:TARGET`.
+            "report" => match text.split_once(':') {
+                None | Some(("term" | "term-missing", _)) => self.harmless(place, value),
+                Some(("html" | "annotate", folder)) => self.fills_folder(place, &Arg::of(folder)),
+                Some((_, file)) => self.fills(place, &Arg::of(file), false),
+            },
             "plugin" if text.starts_with("no:") && fits("") => Ok(()),
             "ldflags" => {
                 // `-X` sets a text of the program.
@@ -317,6 +344,6 @@ impl Judge<'_> {
         if !lists("test list about route:list --version", verb) {
             return refuse_verb("php artisan", verb);
         }
-        operands[2..].iter().try_for_each(|word| self.harmless(place, word))
+        self.arguments(place, "php artisan", &operands[2..])
     }
 }

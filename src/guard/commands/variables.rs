@@ -1,15 +1,15 @@
 //! Variables that a command may be started with.
 
 use super::options::Parsed;
-use super::refused::lists;
-use super::table::Kind;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::programs::lists;
+use crate::guard::programs::table::Kind;
 use crate::guard::secrets;
 
 /// Variables that load no code and name no files.
-const HARMLESS: &str = "NODE_ENV CI RUST_LOG RUST_BACKTRACE FORCE_COLOR NO_COLOR CLICOLOR RAILS_ENV RACK_ENV APP_ENV \
+const HARMLESS: &str = "NODE_ENV CI RUST_LOG RUST_BACKTRACE FORCE_COLOR NO_COLOR CLICOLOR APP_ENV \
     DEBUG LC_ALL LANG LC_CTYPE TZ CGO_ENABLED GOOS GOARCH GOMAXPROCS GOFLAGS_OFF CARGO_TERM_COLOR CARGO_INCREMENTAL MIX_ENV \
     PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONIOENCODING PYTHONUTF8 TERM COLUMNS LINES PORT VERBOSE HUSKY \
     RUST_TEST_THREADS RUST_MIN_STACK INSTA_UPDATE UPDATE_SNAPSHOTS UPDATE_EXPECT FLASK_ENV \
@@ -47,7 +47,11 @@ impl Judge<'_> {
             _ => Kind::Text,
         };
         if kind != Kind::Text {
-            return self.value(place, name, kind, value, &Parsed::default(), Streams::default());
+            let before = self.writes_code;
+            let judged =
+                self.value(place, name, kind, value, &Parsed::default(), Streams::default());
+            self.writes_code = before;
+            return judged;
         }
         let known = match name {
             "PYTHONPATH" => {
@@ -60,6 +64,8 @@ impl Judge<'_> {
             "RUSTFLAGS" | "RUSTDOCFLAGS" | "CARGO_BUILD_RUSTFLAGS" => are_lint_flags(text),
             "GOFLAGS" => lists("-mod=vendor -mod=readonly -race -short -v -count=1", text),
             "EDITOR" | "GIT_EDITOR" => value.text() == Some("true"),
+            // It chooses the database, too.
+            "RAILS_ENV" | "RACK_ENV" => plain && text != "production",
             _ => lists(HARMLESS, name) && plain,
         };
         if known {

@@ -12,9 +12,9 @@ use super::parse::unclear;
 use super::place::Place;
 use super::value::Arg;
 use crate::guard::call_context::{CallContext, Noted, WriteKind};
-use crate::guard::commands::lists;
 use crate::guard::denial::{Denial, DenialKind};
 use crate::guard::explain::ExplainedParts;
+use crate::guard::programs::lists;
 use crate::guard::secrets;
 
 /// How deep nested shells, substitutions and wrappers may go.

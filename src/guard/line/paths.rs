@@ -10,6 +10,7 @@ use super::value::Arg;
 use crate::guard::call_context::{COST_OF_A_GLOB, COST_OF_AN_ENTRY, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
+use crate::guard::places::agent_setting;
 use crate::guard::secrets;
 
 /// Files that one pattern may stand for.
@@ -255,7 +256,10 @@ impl Judge<'_> {
             let Some(real) = self.soften(resolved)? else { continue };
             let there = real.kind != FileKind::Missing;
             // A word without a file behind it is a name of something else.
-            let meant = there || path.contains('/') || path.starts_with('.');
+            let meant = there
+                || path.contains('/')
+                || path.starts_with('.')
+                || agent_setting(Path::new(&path));
             if meant
                 && (self.cx.policy().hides(&absolute) || self.cx.policy().hides(&real.path))
                 && real.kind != FileKind::Dir
@@ -287,52 +291,21 @@ fn kept(rule: &str) -> bool {
     ["path.git", "path.settings", "state.", "secret."].iter().any(|kept| rule.starts_with(kept))
 }
 
-/// Is a file one that tools and interpreters run?
+/// May tools run a file, or take their configuration from it? Only text, data, and sources of
+/// compiled languages are known to be neither.
 fn is_code(path: &Path) -> bool {
-    const ENDINGS: &[&str] = &[
-        "sh", "bash", "zsh", "fish", "py", "pyw", "rb", "pl", "pm", "php", "js", "mjs", "cjs",
-        "jsx", "ts", "mts", "cts", "tsx", "lua", "mk", "gradle", "kts", "groovy", "exs", "ex",
-        "awk", "sed", "r", "jl", "tcl", "cmake", "bats", "nix", "cfg", "ini",
+    const DATA: &[&str] = &[
+        "md", "txt", "rst", "adoc", "log", "csv", "tsv", "html", "css", "svg", "out", "snap",
+        "tmp", "rs", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "cs", "swift", "scala",
+        "dart", "hs",
     ];
-    const NAMES: &[&str] = &[
-        "makefile",
-        "gnumakefile",
-        "justfile",
-        "rakefile",
-        "gemfile",
-        "taskfile.yml",
-        "taskfile.yaml",
-        "package.json",
-        "composer.json",
-        "deno.json",
-        "build.rs",
-        "cmakelists.txt",
-        "pom.xml",
-        "build.xml",
-        "pyproject.toml",
-        "meson.build",
-        "sconstruct",
-        "wscript",
-        "vagrantfile",
-        "dockerfile",
-        "procfile",
-        "mix.exs",
-        "build.zig",
-        "package.swift",
-        "tox.ini",
-        "cargo.toml",
-        "config.toml",
-        "config",
-        ".mocharc.json",
-        ".eslintrc.json",
-        ".babelrc",
-    ];
+    const BUILDS: &[&str] = &["cmakelists.txt", "build.rs", "package.swift"];
+    const NAMES: &[&str] = &["readme", "license", "changelog", ".gitignore", ".env.example"];
     let name =
         path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    NAMES.contains(&name.as_str())
-        || ending.is_some_and(|ending| ENDINGS.contains(&ending))
-        || ending.is_none() && name != "readme" && name != "license"
+    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    let data = ending.is_some_and(|(_, ending)| DATA.contains(&ending));
+    BUILDS.contains(&name.as_str()) || !data && !NAMES.contains(&name.as_str())
 }
 
 /// Does a pattern have classes of characters, which programs read differently?

@@ -4,12 +4,12 @@ use super::refused::lists;
 use crate::guard::denial::Denial;
 
 /// Refuses a target, a script or a subcommand whose name says that it publishes.
-pub(super) fn refuse_publishing(target: &str) -> Result<(), Denial> {
+pub(in crate::guard) fn refuse_publishing(target: &str) -> Result<(), Denial> {
     const NAMES: &[&str] = &["release", "ship", "push", "gh-pages", "pages"];
     let lower = target.to_lowercase();
     let begins =
         |part: &str| ["publish", "deploy", "upload"].iter().any(|word| part.starts_with(word));
-    let parts = || lower.split([':', '-', '_', '.', '/']);
+    let parts = || lower.split([':', '-', '_', '.', '/', ',', '+', '@', ' ']);
     if parts().any(|part| NAMES.contains(&part) || begins(part)) || NAMES.contains(&lower.as_str())
     {
         return Err(Denial::new(
@@ -22,14 +22,14 @@ pub(super) fn refuse_publishing(target: &str) -> Result<(), Denial> {
 }
 
 /// Whether a subcommand fetches or installs.
-pub(super) fn installs(verb: &str) -> bool {
+pub(in crate::guard) fn installs(verb: &str) -> bool {
     const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
         un link dlx create require global import restore";
     lists(INSTALLS, verb)
 }
 
 /// The denial of a subcommand that is not listed.
-pub(super) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
+pub(in crate::guard) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
     refuse_publishing(verb)?;
     let shown = format!("`{name} {verb}`");
     let publishes = matches!(
@@ -54,7 +54,9 @@ pub(super) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
 }
 
 /// A name such as `uploadArchives` with its words apart, as far as they tell of publishing.
-pub(super) fn in_words(name: &str) -> String {
+pub(in crate::guard) fn in_words(name: &str) -> String {
+    const BUILDS: &str =
+        "assemble bundle build compile lint test check package process merge generate link run";
     let mut words = String::new();
     for c in name.chars() {
         if c.is_uppercase() {
@@ -62,11 +64,10 @@ pub(super) fn in_words(name: &str) -> String {
         }
         words.extend(c.to_lowercase());
     }
-    let parts = words.split('-').filter(|part| !matches!(*part, "release" | "pages"));
+    // `assembleRelease` builds, `githubRelease` does not.
+    let first = words.split('-').next().and_then(|first| first.rsplit(':').next());
+    let builds = lists(BUILDS, first.unwrap_or_default());
+    let parts = words.split('-').filter(|part| *part != "pages" && !(*part == "release" && builds));
     let parts: Vec<&str> = parts.collect();
-    if words.starts_with("close-and-release") || words == "jib" {
-        "publish".to_owned()
-    } else {
-        parts.join("-")
-    }
+    if words == "jib" { "publish".to_owned() } else { parts.join("-") }
 }

@@ -1,0 +1,80 @@
+//! Words that stand for something else than a file or a program of the workspace: an address, a
+//! package that a tool fetches, or a file of further options.
+
+use std::path::PathBuf;
+
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::line::{Arg, Judge, Place};
+use crate::guard::programs::table::{self, Kind};
+
+impl Judge<'_> {
+    /// Would a launcher fetch this program?
+    pub(super) fn is_fetched(&self, place: &Place, name: &str, program: &Arg) -> bool {
+        matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx")
+            && table::entry(program.head()).is_none()
+            && crate::guard::programs::refused::group(program.head()).is_none()
+            && !self.is_installed(place, program.head())
+    }
+
+    /// Does `yarn run` or `bun run` take this word for a file or an installed program, instead of a
+    /// script of package.json?
+    pub(super) fn is_program(&self, place: &Place, name: &str, word: &Arg) -> bool {
+        matches!(name, "yarn run" | "bun run")
+            && (word.head().contains('/') || self.is_installed(place, word.head()))
+    }
+
+    /// Is a program in `node_modules`, here or in a folder above?
+    fn is_installed(&self, place: &Place, program: &str) -> bool {
+        let mut folders = place.folders.iter().flat_map(|folder| folder.ancestors());
+        folders.any(|folder| {
+            let bin = folder.join("node_modules/.bin").join(program);
+            self.cx.inside(folder) && self.cx.kind(&bin) != FileKind::Missing
+        })
+    }
+
+    /// Is this a file of further options, `@FILE`?
+    pub(super) fn is_of_options(&self, place: &Place, kind: Kind, text: &str) -> bool {
+        let Some(file) = text.strip_prefix('@') else { return false };
+        let is_file = |folder: &PathBuf| {
+            let path = folder.join(file);
+            self.cx.kind(&path) != FileKind::Missing || self.cx.changed().contains(&path)
+        };
+        match kind {
+            Kind::Read | Kind::Tree | Kind::SearchRoot | Kind::Write => true,
+            Kind::Word | Kind::Argument => place.folders.iter().any(is_file),
+            _ => false,
+        }
+    }
+}
+
+/// Does a path have a scheme, as an address, a package, or a coder of ImageMagick has one? A tool
+/// may fetch a package by any word.
+pub(super) fn is_elsewhere(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Argument | Kind::Word => {
+            ["npm:", "jsr:"].iter().any(|scheme| text.starts_with(scheme))
+        }
+        Kind::Read
+        | Kind::Tree
+        | Kind::GrepRoot
+        | Kind::SearchRoot
+        | Kind::Name
+        | Kind::WorkDir
+        | Kind::Config
+        | Kind::Write
+        | Kind::Fill
+        | Kind::OutDir
+        | Kind::MakeDir => text.split_once(':').is_some_and(|(scheme, _)| {
+            scheme.len() > 1
+                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+        }),
+        _ => false,
+    }
+}
+
+/// The denial of a launcher that would download a program.
+pub(super) fn fetched(name: &str) -> Denial {
+    Denial::new("program.install", format!("`{name}` would fetch a package and run it"))
+        .instead("use a tool that the project has installed")
+}
