@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
+use crate::guard::programs::refused;
 use crate::guard::programs::table::{self, Kind};
 
 impl Judge<'_> {
@@ -13,7 +14,7 @@ impl Judge<'_> {
     pub(super) fn is_fetched(&self, place: &Place, name: &str, program: &Arg) -> bool {
         matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx")
             && table::entry(program.head()).is_none()
-            && crate::guard::programs::refused::group(program.head()).is_none()
+            && refused::group(program.head()).is_none()
             && !self.is_installed(place, program.head())
     }
 
@@ -21,7 +22,9 @@ impl Judge<'_> {
     /// script of package.json?
     pub(super) fn is_program(&self, place: &Place, name: &str, word: &Arg) -> bool {
         matches!(name, "yarn run" | "bun run")
-            && (word.head().contains('/') || self.is_installed(place, word.head()))
+            && (word.head().contains('/')
+                || self.is_installed(place, word.head())
+                || refused::group(word.head()).is_some_and(|group| group.rule == "program.delete"))
     }
 
     /// Is a program in `node_modules`, here or in a folder above?

@@ -31,9 +31,6 @@ impl Judge<'_> {
             self.soften(judged)?;
             if !self.sandboxed {
                 self.without_links(place, source, recursive)?;
-                for path in self.paths(place, source)? {
-                    self.keeps(place, &path, target)?;
-                }
             }
             self.check_target(place, source, target, recursive)?;
         }
@@ -96,7 +93,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// A file that moves or is copied may not take the place of another one.
+    /// A file that moves may not take the place of another one.
     fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
         let output = self.cx.resolve(source).is_ok_and(|real| self.is_output(&real.path));
         if self.sandboxed || self.cx.kind(source) != FileKind::File || output {
@@ -118,7 +115,7 @@ impl Judge<'_> {
                     "program.delete",
                     format!("it would replace {}", path.display()),
                 )
-                .instead("choose a name that is free, or use the edit tool"));
+                .instead("move it to a name that is free"));
             }
         }
         Ok(())
@@ -141,20 +138,20 @@ impl Judge<'_> {
         for to in targets {
             let real = self.cx.resolve(&to)?;
             let folder = slash || real.kind == FileKind::Dir || self.made.contains(&real.path);
-            let names: Vec<PathBuf> = if folder {
+            // `FOLDER/.`, and on some machines `FOLDER/`, stands for what is in the folder.
+            let inner = source.head().ends_with(['/', '.']);
+            let mut names = if !folder || inner { vec![to.clone()] } else { Vec::new() };
+            if folder {
                 let sources = self.paths(place, source);
                 let sources = self.soften(sources)?.unwrap_or_default();
-                sources
-                    .iter()
-                    .filter_map(|path| path.file_name())
-                    .map(|name| to.join(name))
-                    .collect()
-            } else {
-                vec![to]
-            };
+                names.extend(sources.iter().filter_map(|path| Some(to.join(path.file_name()?))));
+            }
             for name in names {
                 if recursive {
                     self.below(place, source, &name)?;
+                }
+                if folder && name == to {
+                    continue;
                 }
                 let text = name.to_string_lossy().into_owned();
                 self.writes(place, &Arg::of(text), WriteKind::Change)?;
@@ -167,12 +164,20 @@ impl Judge<'_> {
     fn below(&mut self, place: &Place, source: &Arg, target: &Path) -> Result<(), Denial> {
         let sources = self.paths(place, source);
         for path in self.soften(sources)?.unwrap_or_default() {
-            if self.cx.kind(&path) != FileKind::Dir || !self.cx.inside(target) {
+            if !matches!(self.cx.kind(&path), FileKind::Dir | FileKind::Missing)
+                || !self.cx.inside(target)
+            {
                 continue;
             }
-            let tree = self.cx.entries(&path);
-            self.cx.spend(tree.paths.len())?;
-            for entry in &tree.paths {
+            // The files that are there, and those that this call makes.
+            let mut entries = self.cx.entries(&path).paths.clone();
+            let real = self.cx.resolve(&path)?.path;
+            let made = self.cx.changed().iter().chain(&self.made);
+            entries.extend(
+                made.filter_map(|made| made.strip_prefix(&real).ok()).map(|made| path.join(made)),
+            );
+            self.cx.spend(entries.len())?;
+            for entry in &entries {
                 let Ok(relative) = entry.strip_prefix(&path) else { continue };
                 let judged = self.cx.protected(&target.join(relative), WriteKind::Change);
                 self.soften(judged)?;

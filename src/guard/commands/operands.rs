@@ -218,6 +218,8 @@ impl Judge<'_> {
                 || self.is_of_options(place, Kind::Argument, text)
             {
                 Err(unknown_option(program, text))
+            } else if self.changes_one_of(place, word) {
+                Err(runs_what_it_writes())
             } else if text.starts_with('/') && !program.ends_with(" run") {
                 self.harmless(place, word).and_then(|()| self.in_workspace(place, word))
             } else {
@@ -317,6 +319,13 @@ impl Judge<'_> {
         if is_elsewhere(kind, value.head()) || self.is_of_options(place, kind, value.head()) {
             return Err(unknown());
         }
+        let taken = matches!(
+            kind,
+            Kind::Read | Kind::Tree | Kind::Config | Kind::NameGlob | Kind::Word | Kind::Argument
+        );
+        if runs && taken && self.changes_one_of(place, value) {
+            return Err(runs_what_it_writes());
+        }
         match kind {
             Kind::Text | Kind::TwoTexts => match value {
                 Arg::Pattern(_) => self.reads(place, value, ReadKind::Name),
@@ -415,6 +424,18 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// Does this call change a file that an argument stands for?
+    fn changes_one_of(&mut self, place: &Place, value: &Arg) -> bool {
+        if self.cx.changed().is_empty() {
+            return false;
+        }
+        let paths = self.paths(place, value).unwrap_or_default();
+        paths.iter().any(|path| {
+            let real = self.cx.resolve(path);
+            real.is_ok_and(|real| self.cx.changed().contains(&real.path))
+        })
+    }
+
     /// A folder to work in: of the workspace, not reached through a link, and none of git's.
     pub(super) fn works_in(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
         for path in self.paths(place, value)? {
@@ -440,11 +461,37 @@ impl Judge<'_> {
         if whole && place.folders.contains(&self.cx.policy().workspace) {
             return Ok(());
         }
+        if !self.sandboxed {
+            self.holds_nothing_protected(place, text)?;
+        }
         // The line does not bring in the code that a tool formats.
         let before = self.writes_code;
         let judged = self.writes(place, value, WriteKind::Change);
         self.writes_code = before;
         judged
+    }
+
+    /// Checks everything below a folder, or below the plain part of a pattern for the tool itself.
+    fn holds_nothing_protected(&mut self, place: &Place, text: &str) -> Result<(), Denial> {
+        let plain = match text.find(['*', '?', '[', '{']) {
+            Some(at) => text[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
+            None => text,
+        };
+        if plain.is_empty() {
+            return Ok(());
+        }
+        for path in self.paths(place, &Arg::of(plain))? {
+            let real = self.cx.resolve(&path)?;
+            if real.kind != FileKind::Dir || !self.cx.inside(&real.path) {
+                continue;
+            }
+            let tree = self.cx.entries(&real.path);
+            self.cx.spend(tree.paths.len())?;
+            for entry in &tree.paths {
+                self.cx.protected(entry, WriteKind::Change)?;
+            }
+        }
+        Ok(())
     }
 
     /// A folder that a tool writes to, and may empty first.

@@ -34,7 +34,7 @@ const MODULES: &[(&str, &str)] = &[
     ("py_compile", "python-compile"),
     ("compileall", "python-compile"),
     ("json.tool", "python-json"),
-    ("doctest", "python-compile"),
+    ("doctest", "python-doctest"),
     ("pre_commit", "pre-commit"),
     ("yapf", "yapf"),
     ("pyupgrade", "pyupgrade"),

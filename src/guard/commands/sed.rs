@@ -70,6 +70,7 @@ impl Judge<'_> {
                 'q' if !in_place || self.sandboxed => after,
                 'd' if !in_place || lines.is_narrow() || self.sandboxed => after,
                 'd' | 'q' if in_place && !self.sandboxed => return Err(cuts()),
+                's' if in_place && !self.sandboxed && takes_all(after) => return Err(cuts()),
                 's' => substitution(after).ok_or_else(|| not_understood("sed"))?,
                 _ => return Err(not_understood("sed")),
             };
@@ -165,7 +166,13 @@ fn address(text: &str) -> Option<(Lines, &str)> {
         Some(rest) if rest.starts_with('$') => Some((Lines::All, &rest[1..])),
         Some(rest) => match digits(rest) {
             0 => None,
-            second => Some((Lines::Range, &rest[second..])),
+            second => {
+                // Files are short: from the first line on, more than a heading is most of one.
+                let far = text[..first].trim_start_matches('0').len() <= 1
+                    && text.starts_with(['0', '1'])
+                    && rest[..second].parse().map_or(true, |last: u32| last > 20);
+                Some((if far { Lines::All } else { Lines::Range }, &rest[second..]))
+            }
         },
     }
 }
@@ -188,6 +195,25 @@ fn delimited(text: &str, end: char) -> Option<usize> {
         }
     }
     None
+}
+
+/// Does a substitution, from its first delimiter on, fit any text at all?
+fn takes_all(text: &str) -> bool {
+    let mut letters = text.chars();
+    let end = letters.next();
+    let (mut any, mut escaped) = (false, false);
+    for letter in letters.take_while(|letter| Some(*letter) != end) {
+        if escaped {
+            escaped = false;
+        } else if letter == '\\' {
+            escaped = true;
+        } else if letter == '.' {
+            any = true;
+        } else if !"*+?^$()|[]{} ".contains(letter) {
+            return false;
+        }
+    }
+    any
 }
 
 /// Reads what follows an `s`, and returns the rest if it does nothing but substitute.

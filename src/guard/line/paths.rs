@@ -113,6 +113,16 @@ impl Judge<'_> {
                 return Err(too_many());
             }
         }
+        // The call may make a file that fits.
+        if !self.cx.changed().is_empty() {
+            let mut glob = GlobBuilder::new(pattern.trim_start_matches("./"));
+            let glob = glob.literal_separator(true).build();
+            let glob = glob.map_err(|_| too_many())?.compile_matcher();
+            let fits = |path: &&PathBuf| {
+                path.strip_prefix(root).is_ok_and(|relative| glob.is_match(relative))
+            };
+            heads.extend(self.cx.changed().iter().filter(fits).cloned());
+        }
         if heads.is_empty() {
             heads.push(root.join(pattern));
         }
