@@ -2,6 +2,7 @@
 //! their options; separate code judges a few that take more than options and files.
 
 mod addresses;
+mod arguments;
 mod builds;
 mod files;
 mod find;
@@ -13,6 +14,7 @@ mod options;
 mod overrides;
 mod remove;
 mod scripts;
+mod searches;
 mod sed;
 mod special;
 mod variables;

@@ -3,6 +3,7 @@
 use super::addresses::{fetched, is_elsewhere};
 use super::options::{Parsed, inline, parse, unknown_option};
 use super::runs_what_it_writes;
+use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
@@ -10,7 +11,7 @@ use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_publishing, refuse_verb};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Characters that a shell would read.
 const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
@@ -174,113 +175,6 @@ impl Judge<'_> {
         Ok(false)
     }
 
-    /// A first word without a file behind it may be a subcommand, which the table does not list.
-    fn is_no_verb(
-        &mut self,
-        place: &Place,
-        name: &str,
-        kind: Kind,
-        word: &Arg,
-    ) -> Result<(), Denial> {
-        let text = word.head().trim_start_matches('@');
-        let is_there = |folder: &PathBuf| {
-            let path = folder.join(text);
-            self.cx.kind(&path) != FileKind::Missing || self.made.contains(&path)
-        };
-        if text.contains(['/', '.']) || place.folders.iter().any(is_there) {
-            return Ok(());
-        }
-        match kind {
-            Kind::Write | Kind::SearchRoot if text.starts_with(|c: char| c.is_lowercase()) => {
-                refuse_verb(name, text)
-            }
-            Kind::Word if matches!(text, "upgrade" | "self-update" | "login" | "logout") => {
-                refuse_verb(name, text)
-            }
-            Kind::Argument if matches!(text, "init" | "install") => refuse_verb(name, text),
-            Kind::Word => refuse_publishing(text),
-            _ => Ok(()),
-        }
-    }
-
-    /// Words for the project's own code. Those that name an output may not name what is there.
-    pub(super) fn arguments(
-        &mut self,
-        place: &Place,
-        program: &str,
-        words: &[Arg],
-    ) -> Result<(), Denial> {
-        const OUTPUTS: &[&str] = &["out", "dest", "report", "junit", "coverage", "baseline"];
-        let mut option = String::new();
-        for word in words {
-            let text = word.head();
-            let judged = if is_elsewhere(Kind::Argument, text)
-                || self.is_of_options(place, Kind::Argument, text)
-            {
-                Err(unknown_option(program, text))
-            } else if self.changes_one_of(place, word) {
-                Err(runs_what_it_writes())
-            } else if text.starts_with('/') && !program.ends_with(" run") {
-                self.harmless(place, word).and_then(|()| self.in_workspace(place, word))
-            } else {
-                self.harmless(place, word)
-            };
-            self.soften(judged)?;
-            let (name, value) = match word.head().split_once('=') {
-                Some((name, value)) => (name.to_owned(), value),
-                None => (std::mem::take(&mut option), word.head()),
-            };
-            let writes = matches!(name.as_str(), "-o" | "-O")
-                || name.starts_with("--") && OUTPUTS.iter().any(|part| name.contains(part));
-            if writes && !value.starts_with('-') && !value.is_empty() {
-                let judged = self.replaces_nothing(place, &Arg::of(value));
-                self.soften(judged)?;
-            }
-            if !word.head().contains('=') {
-                option = word.head().to_owned();
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses a file or a folder of the project as a tool's output.
-    fn replaces_nothing(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
-        for path in self.paths(place, value)? {
-            match self.cx.resolve(&path)?.kind {
-                FileKind::Missing => {}
-                FileKind::Dir => self.fills_folder(place, value)?,
-                FileKind::File | FileKind::Link(_) | FileKind::Unknown => {
-                    self.fills(place, value, false)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Programs that search the current folder if none is named.
-    fn without_folder(
-        &mut self,
-        place: &Place,
-        name: &str,
-        entry: &Entry,
-        operands: &[Arg],
-        parsed: &Parsed,
-    ) -> Result<(), Denial> {
-        let pattern =
-            entry.operands.first() == Some(&Kind::Text) && !parsed.has(&["-e", "-f", "--files"]);
-        let first = usize::from(pattern);
-        let alone = operands.len() <= first;
-        match entry.more {
-            Some(Kind::SearchRoot) if alone && pattern => {
-                self.reads(place, &Arg::of("."), search(name, parsed))
-            }
-            Some(Kind::GrepRoot) if alone && parsed.has(&["-r", "-R", "--recursive"]) => {
-                self.value(place, name, Kind::GrepRoot, &Arg::of("."), parsed, Streams::default())
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn subcommand(
         &mut self,
         place: &mut Place,
@@ -378,23 +272,7 @@ impl Judge<'_> {
             }
             Kind::Config | Kind::Tree => self.reads(place, value, ReadKind::Tree),
             Kind::GrepRoot if stream => Ok(()),
-            Kind::GrepRoot => {
-                let recursive = parsed.has(&["-r", "-R", "--recursive"]);
-                let mut globs = parsed
-                    .values
-                    .iter()
-                    .filter(|(kind, ..)| *kind == Kind::NameGlob)
-                    .map(|(_, glob, _)| glob);
-                let narrow = parsed.has(&["--include"])
-                    && !parsed.has(&["--exclude", "--exclude-dir"])
-                    && globs.all(has_ending);
-                let read = match (recursive, narrow) {
-                    (true, false) => ReadKind::Tree,
-                    (true, true) => ReadKind::Content,
-                    (false, _) => ReadKind::Content,
-                };
-                self.reads(place, value, read)
-            }
+            Kind::GrepRoot => self.reads(place, value, grep(parsed)),
             Kind::SearchRoot => self.reads(place, value, search(name, parsed)),
             Kind::Name => self.reads(place, value, ReadKind::Name),
             Kind::WorkDir => self.works_in(place, value),
@@ -410,30 +288,6 @@ impl Judge<'_> {
             Kind::Script => self.script_file(place, value.text().ok_or_else(unknown)?),
             Kind::Command | Kind::Subcommand => Err(unknown()),
         }
-    }
-
-    /// Checks that a tool takes its own code from the workspace.
-    fn in_workspace(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
-        for path in self.paths(place, value)? {
-            let real = self.cx.resolve(&path)?.path;
-            if !self.cx.inside(&real) {
-                let why = format!("{} is outside the workspace", path.display());
-                return Err(Denial::new("path.outside", why));
-            }
-        }
-        Ok(())
-    }
-
-    /// Does this call change a file that an argument stands for?
-    fn changes_one_of(&mut self, place: &Place, value: &Arg) -> bool {
-        if self.cx.changed().is_empty() {
-            return false;
-        }
-        let paths = self.paths(place, value).unwrap_or_default();
-        paths.iter().any(|path| {
-            let real = self.cx.resolve(path);
-            real.is_ok_and(|real| self.cx.changed().contains(&real.path))
-        })
     }
 
     /// A folder to work in: of the workspace, not reached through a link, and none of git's.
@@ -594,29 +448,6 @@ fn is_code_option(arg: &Arg) -> bool {
     ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
         .iter()
         .any(|option| arg.head().starts_with(option))
-}
-
-/// How a search reads: files of one ending or type hold no secrets, and any other glob brings
-/// hidden and ignored files back.
-fn search(name: &str, parsed: &Parsed) -> ReadKind {
-    let globs = || {
-        let globs = parsed.values.iter().filter(|(kind, ..)| *kind == Kind::NameGlob);
-        globs.map(|(_, glob, _)| glob).filter(|glob| !glob.head().starts_with('!'))
-    };
-    if !globs().all(has_ending) {
-        return ReadKind::Tree;
-    }
-    let ending = name.starts_with("fd") && parsed.has(&["-e"]);
-    let narrow = ending || parsed.has(&["-t", "--type", "--extension"]) || globs().next().is_some();
-    if narrow { ReadKind::Content } else { ReadKind::Search }
-}
-
-/// Does a glob end in a plain ending, as in `*.rs`?
-fn has_ending(glob: &Arg) -> bool {
-    let plain = |ending: &str| {
-        !ending.is_empty() && ending.chars().all(|c| c.is_ascii_alphanumeric() || "{},".contains(c))
-    };
-    glob.head().rsplit_once("*.").is_some_and(|(_, ending)| plain(ending))
 }
 
 pub(super) fn number(value: &Arg) -> bool {

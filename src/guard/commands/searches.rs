@@ -1,0 +1,69 @@
+//! What searches read: how deep they go, and whether hidden files are among it.
+
+use super::options::Parsed;
+use crate::guard::call_context::ReadKind;
+use crate::guard::denial::Denial;
+use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::programs::table::{Entry, Kind};
+
+impl Judge<'_> {
+    /// Programs that search the current folder if none is named.
+    pub(super) fn without_folder(
+        &mut self,
+        place: &Place,
+        name: &str,
+        entry: &Entry,
+        operands: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let pattern =
+            entry.operands.first() == Some(&Kind::Text) && !parsed.has(&["-e", "-f", "--files"]);
+        let first = usize::from(pattern);
+        let alone = operands.len() <= first;
+        match entry.more {
+            Some(Kind::SearchRoot) if alone && pattern => {
+                self.reads(place, &Arg::of("."), search(name, parsed))
+            }
+            Some(Kind::GrepRoot) if alone && parsed.has(&["-r", "-R", "--recursive"]) => {
+                self.value(place, name, Kind::GrepRoot, &Arg::of("."), parsed, Streams::default())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How `grep` reads: a folder with all that is in it, unless files of plain endings are named.
+pub(super) fn grep(parsed: &Parsed) -> ReadKind {
+    let mut globs = parsed.values.iter().filter(|(kind, ..)| *kind == Kind::NameGlob);
+    let narrow = parsed.has(&["--include"])
+        && !parsed.has(&["--exclude", "--exclude-dir"])
+        && globs.all(|(_, glob, _)| has_ending(glob));
+    if parsed.has(&["-r", "-R", "--recursive"]) && !narrow {
+        ReadKind::Tree
+    } else {
+        ReadKind::Content
+    }
+}
+
+/// How a search reads: files of one ending or type hold no secrets, and any other glob brings
+/// hidden and ignored files back.
+pub(super) fn search(name: &str, parsed: &Parsed) -> ReadKind {
+    let globs = || {
+        let globs = parsed.values.iter().filter(|(kind, ..)| *kind == Kind::NameGlob);
+        globs.map(|(_, glob, _)| glob).filter(|glob| !glob.head().starts_with('!'))
+    };
+    if !globs().all(has_ending) {
+        return ReadKind::Tree;
+    }
+    let ending = name.starts_with("fd") && parsed.has(&["-e"]);
+    let narrow = ending || parsed.has(&["-t", "--type", "--extension"]) || globs().next().is_some();
+    if narrow { ReadKind::Content } else { ReadKind::Search }
+}
+
+/// Does a glob end in a plain ending, as in `*.rs`?
+fn has_ending(glob: &Arg) -> bool {
+    let plain = |ending: &str| {
+        !ending.is_empty() && ending.chars().all(|c| c.is_ascii_alphanumeric() || "{},".contains(c))
+    };
+    glob.head().rsplit_once("*.").is_some_and(|(_, ending)| plain(ending))
+}
