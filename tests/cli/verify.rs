@@ -502,3 +502,19 @@ fn rules_that_the_base_has_by_now_are_not_left_out() {
         }
     }
 }
+
+/// `make` runs no recipe for a target that is there.
+#[test]
+fn a_file_with_the_name_of_a_target_proves_nothing() {
+    let task = TASK.replace("sh tests/run.sh", "make check");
+    let makefile = ("Makefile", "check: unit\nunit:\n\t@sh tests/run.sh\n");
+    for (path, code) in [("check", 10), ("unit", 10), ("unit/notes.txt", 10), ("sq.sh", 0)] {
+        let repo = Repo::with(&task, &[FILES[0], FILES[1], FILES[2], makefile]);
+        repo.git(&["switch", "--quiet", "--create", "work"]);
+        repo.write(path, RIGHT);
+        tick(&repo, "squares");
+        claim(&repo, &[("squares", "check")]);
+        repo.commit("ralph(demo): work");
+        is(&repo, &[], code, [if code == 0 { "check" } else { "forged" }, "open"], &[]);
+    }
+}

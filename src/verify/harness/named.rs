@@ -76,6 +76,8 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
     if targets.is_empty() {
         targets.extend(makefile::first_target(&parsed));
     }
+    let (_, always) = makefile::recipe(&parsed, ".PHONY");
+    let explicit = makefile::targets(&parsed);
     let mut done: BTreeSet<String> = BTreeSet::new();
     while let Some(target) = targets.pop() {
         if !done.insert(target.clone()) {
@@ -87,11 +89,29 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
             continue;
         }
         let (recipe, needs) = makefile::recipe(&parsed, &target);
+        if !recipe.is_empty() && explicit.contains(&target) && !always.contains(&target) {
+            up_to_date(reader, &target, &recipe, &place);
+        }
         for recipe in of_stems(reader, &recipe, &place) {
             reader.recipe(&recipe, &place, depth + 1);
         }
         targets.extend(needs);
     }
+}
+
+/// A new file with the name of a target would replace its recipe, and so would a new folder that
+/// the recipe does not use.
+fn up_to_date(reader: &mut Reader<'_>, target: &str, recipe: &str, place: &ReadAt) {
+    let Some(path) = inside(&place.folder, target) else { return };
+    let odd = |c: char| !(c.is_alphanumeric() || "_-./".contains(c));
+    let uses = recipe
+        .split(odd)
+        .any(|word| Path::new(word.strip_prefix("./").unwrap_or(word)).starts_with(target));
+    let is_folder = || reader.start.paths().keys().any(|known| known.starts_with(&path));
+    if !uses && !is_folder() {
+        reader.found.includes.insert(format!("{}/**", globset::escape(&path.to_string_lossy())));
+    }
+    reader.found.shadows.insert(path);
 }
 
 /// Adds the parts that a makefile includes. They are the start's; new ones that it would take, too.

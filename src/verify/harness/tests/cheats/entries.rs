@@ -53,6 +53,24 @@ const ENTRIES: &[Cheat<'_>] = &[
         )
     ),
     undone!("a deleted Makefile", "make test", "Makefile", MAKE, None),
+    absent!(
+        "a file with the name of a target",
+        "make test",
+        "Makefile" = "test:\n\tsh run-tests.sh\n",
+        "test" = "done\n"
+    ),
+    absent!(
+        "a file with the name of a target that is needed",
+        "make -C sub check",
+        "sub/Makefile" = "check: unit\nunit:\n\tsh run-tests.sh\n",
+        "sub/unit" = "done\n"
+    ),
+    absent!(
+        "a folder with the name of a target",
+        "make lint",
+        "Makefile" = "lint:\n\tsh lint.sh\n",
+        "lint/notes.txt" = "done\n"
+    ),
     absent!("GNUmakefile", "make test", "Makefile" = MAKE, "GNUmakefile" = "test:\n\t@true\n"),
     undone!(
         "an emptied npm script",

@@ -48,6 +48,18 @@ fn stays(what: &str, check: &str, path: &str, old: &str, new: &str) {
 
 const WORK: &[Honest<'_>] = &[
     Honest {
+        what: "Make: new files in a folder with the name of a target, which its recipe reads",
+        check: "make docs",
+        start: &[("Makefile", "docs:\n\tcat docs/a.md\n")],
+        change: &[("docs/a.md", Some("A\n"))],
+    },
+    Honest {
+        what: "Make: a new source that a rule without a recipe names",
+        check: "make app",
+        start: &[("Makefile", "app: main.o\n\tcc -o app main.o\nmain.c: config.h\n")],
+        change: &[("main.c", Some("int main(void) { return 0; }\n")), ("config.h", Some(""))],
+    },
+    Honest {
         what: "Rust: a new source file and a dependency",
         check: "cargo test",
         start: &[
