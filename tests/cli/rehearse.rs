@@ -48,6 +48,20 @@ const LAST_LINE: (&str, &str) = (
     "import sys\nsys.path.insert(0, '.')\nfrom app import sq\nfor n in range(9):\n    assert sq(n) == n * n\nprint('all of it')\n",
 );
 
+const CRATE: [(&str, &str); 4] = [
+    ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+    ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\n"),
+    (".gitignore", "target/\n"),
+    ("src/lib.rs", "pub fn sq(n: u32) -> u32 { let _ = n; 0 }\n"),
+];
+const MAIN: (&str, &str) = ("src/main.rs", "fn main() { std::process::exit(1) }\n");
+const C: (&str, &str) = ("sq.c", "int sq(int n) { return 0; }\n");
+const C_TEST: (&str, &str) = (
+    "tests/check.c",
+    "#include <assert.h>\nint sq(int);\nint main(void) {\n    for (int n = 0; n < 9; n++) assert(sq(n) == n * n);\n    return 0;\n}\n",
+);
+const ANSWER: (&str, &str) = ("answer.txt", "49\n");
+
 const WEAK: &[Planted] = &[
     Planted { check: "true", files: &[] },
     Planted { check: ":", files: &[] },
@@ -136,6 +150,86 @@ const WEAK: &[Planted] = &[
     Planted { check: "[ -x bin/tool ] && bin/tool --version", files: &[] },
     Planted { check: "test -x sq.sh", files: &[SQ] },
     Planted { check: "python3 app.py --help", files: &[PY] },
+    Planted { check: "test -n \"$(ls docs/*.md 2>/dev/null)\"", files: &[("docs/.keep", "")] },
+    Planted { check: "ls migrations/*.sql", files: &[] },
+    Planted { check: "find src -name '*.ts' | grep -q .", files: &[("src/a.js", "1\n")] },
+    Planted { check: "grep -q retry src/*.py", files: &[("src/a.py", "x = 1\n")] },
+    Planted { check: "grep -rn --include='*.py' retry .", files: &[PY] },
+    Planted { check: "git grep -q retry -- app.py", files: &[PY] },
+    Planted { check: "awk '/retry/ {f=1} END {exit !f}' app.py", files: &[PY] },
+    Planted {
+        check: "cat config.yaml | grep -q 'retries: 3'",
+        files: &[("config.yaml", "name: a\n")],
+    },
+    Planted { check: "head -1 app.py | grep -q '^#!'", files: &[PY] },
+    Planted { check: "test $(grep -c '^def ' app.py) -ge 5", files: &[PY] },
+    Planted {
+        check: "[ $(grep -c FIXME settings.yaml) -eq 0 ]",
+        files: &[("settings.yaml", "a: 1 # FIXME\n")],
+    },
+    Planted { check: "cargo test --offline retry", files: &CRATE },
+    Planted { check: "cargo test --offline --test retry", files: &CRATE },
+    Planted { check: "node --test tests/", files: &[JS, ("tests/.keep", "")] },
+    Planted {
+        check: "python3 -m unittest -k retry tests/test_app.py",
+        files: &[("app.py", "def sq(n):\n    return n * n\n"), PY_TEST],
+    },
+    Planted {
+        check: "cargo run -q --offline -- --version",
+        files: &[CRATE[0], CRATE[1], CRATE[2], MAIN],
+    },
+    Planted {
+        check: "cargo run -q --offline -- 7 | grep -q 49",
+        files: &[CRATE[0], CRATE[1], CRATE[2], MAIN],
+    },
+    Planted { check: "gcc -o /tmp/a-out app.c && /tmp/a-out", files: &[] },
+    Planted {
+        check: "make test",
+        files: &[
+            C,
+            (
+                "tests/check.c",
+                "int sq(int);\nint main(void) { return sq(3) != 9 || sq(4) != 16; }\n",
+            ),
+            ("Makefile", "test:\n\t@gcc -o /tmp/chk tests/check.c sq.c && /tmp/chk\n"),
+        ],
+    },
+    Planted {
+        check: "sh scripts/check.sh",
+        files: &[PY, ("scripts/check.sh", "grep -q retry app.py\n")],
+    },
+    Planted {
+        check: "npm run check",
+        files: &[JS, ("package.json", "{\"scripts\": {\"check\": \"grep -q retry app.js\"}}\n")],
+    },
+    Planted {
+        check: "python3 scripts/docs.py",
+        files: &[(
+            "scripts/docs.py",
+            "import os, sys\nsys.exit(0 if os.path.exists('docs/api.md') else 1)\n",
+        )],
+    },
+    Planted { check: "python3 -c \"import json; json.load(open('config.json'))\"", files: &[] },
+    Planted { check: "sh sq.sh 7 | diff - answer.txt", files: &[SQ, ANSWER] },
+    Planted { check: "test \"$(sh sq.sh 7)\" = \"$(cat answer.txt)\"", files: &[SQ, ANSWER] },
+    Planted { check: "test $(sh list.sh | wc -l) -ge 3", files: &[("list.sh", "echo one\n")] },
+    Planted { check: "python3 -m mytool --help", files: &[] },
+    Planted { check: "bin/tool list | grep -q item", files: &[] },
+    Planted { check: "sh -c 'test -f a.txt'", files: &[] },
+    Planted { check: "test $(ls src | wc -l) -ge 4", files: &[("src/a.py", "1\n")] },
+    Planted { check: "sh sq.sh 7 > out.txt && diff out.txt want.txt", files: &[SQ] },
+    Planted {
+        check: ". ./lib.sh && test \"$(sq 7)\" = 49",
+        files: &[("lib.sh", "sq() { echo 0; }\n")],
+    },
+    Planted { check: "cargo test --offline cache::", files: &CRATE },
+    Planted { check: "sh sq.sh 7 2>&1 | grep -q 49", files: &[SQ] },
+    Planted { check: "sh sq.sh 7 > out.txt; grep -q 49 out.txt", files: &[SQ] },
+    Planted { check: "out=$(sh sq.sh 7); test \"$out\" = 49", files: &[SQ] },
+    Planted { check: "case \"$(sh sq.sh 7)\" in *49*) ;; *) exit 1;; esac", files: &[SQ] },
+    Planted { check: "echo 7 | sh sq.sh | grep -q 49", files: &[SQ] },
+    Planted { check: "sh sq.sh 7 | grep -q 49 || exit 1", files: &[SQ] },
+    Planted { check: "sh sq.sh 7 | tee out.log | grep -q 49", files: &[SQ] },
 ];
 
 const STRONG: &[Planted] = &[
@@ -300,6 +394,69 @@ const STRONG: &[Planted] = &[
     Planted {
         check: "test \"$(printf '3\\n4\\n' | sh sq.sh)\" = \"$(printf '9\\n16')\"",
         files: &[("sq.sh", "cat\n")],
+    },
+    Planted {
+        check: "test -f CHANGES.md && make test",
+        files: &[SQ, SQ_TEST, ("Makefile", "test:\n\t@sh tests/run.sh\n")],
+    },
+    Planted {
+        check: "make check",
+        files: &[
+            C,
+            C_TEST,
+            ("Makefile", "check:\n\t@gcc -o /tmp/chk2 tests/check.c sq.c && /tmp/chk2\n"),
+        ],
+    },
+    Planted {
+        check: "sh sq.sh 7 | diff - tests/7.txt && sh sq.sh 9 | diff - tests/9.txt",
+        files: &[SQ, ("tests/7.txt", "49\n"), ("tests/9.txt", "81\n")],
+    },
+    Planted {
+        check: "sh tests/golden.sh",
+        files: &[
+            SQ,
+            ("tests/cases/a.in", "7\n"),
+            ("tests/cases/a.out", "49\n"),
+            (
+                "tests/golden.sh",
+                "for f in tests/cases/*.in; do sh sq.sh < $f | diff - ${f%.in}.out || exit 1; done\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "out=$(sh sq.sh 7); test \"$out\" = 49 && out=$(sh sq.sh 9) && test \"$out\" = 81",
+        files: &[SQ],
+    },
+    Planted {
+        check: "for n in 3 4; do echo $n | sh sq.sh | grep -qx $((n * n)) || exit 1; done",
+        files: &[SQ],
+    },
+    Planted {
+        check: "cargo build --offline && cargo test --offline squares",
+        files: &[
+            CRATE[0],
+            CRATE[1],
+            CRATE[2],
+            CRATE[3],
+            (
+                "tests/sq.rs",
+                "#[test]\nfn squares() { for n in 0..9 { assert_eq!(a::sq(n), n * n); } }\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "node tests/check.js",
+        files: &[
+            JS,
+            (
+                "tests/check.js",
+                "const assert = require('assert');\nconst { sq } = require('../app.js');\nfor (const n of [1, 2, 9]) assert.strictEqual(sq(n), n * n);\nconsole.log('all right');\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "python3 -m compileall -q app.py && python3 -m unittest tests.test_app",
+        files: &[PY, PY_TEST, (".gitignore", "__pycache__/\n")],
     },
 ];
 

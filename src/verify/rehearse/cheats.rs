@@ -4,10 +4,15 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use super::comparison::{Comparison, comparisons, grep};
+use globset::Glob;
+use regex::Regex;
+
+use super::comparison::{Comparison, Grep, comparison, grep};
 use super::inline_code::{InlineCall, InlineCode};
 use super::languages::Language;
+use super::new_tests::new_test;
 use crate::verify::harness::shell::{ShellCommand, scan};
 use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judges};
 
@@ -37,27 +42,37 @@ const PADDING: usize = 100;
 /// More product files than this are not touched.
 const MOST_FILES: usize = 200;
 
-/// The cheats to try on the checks of one criterion.
+/// The cheats to try on the checks of one criterion: those that the checks' own lines suggest, and
+/// those that everything they run suggests.
 pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<Cheat> {
-    let scanned: Vec<ShellCommand> = commands.iter().flat_map(|command| scan(command)).collect();
-    let judges = judges(start, table, commands).files;
-    let it = Attack { start, table, commands, scanned: &scanned, judges: &judges };
-    let mut found = vec![
-        it.tick_only(),
-        it.files("", "create the files that the check names, without content", EMPTY),
-        it.files("x\n", "create the files that the check names, with one line", EMPTY),
-        it.padded(),
-        it.texts(false),
-        it.texts(true),
-        it.emptied(),
-        it.special_case(),
-        it.judges_exit(),
-        it.tests_emptied(),
-        it.tests_removed(),
-        it.new_tests(),
-        it.product_exits(),
-        it.subjects_exit(),
-    ];
+    let judges = judges(start, table, commands);
+    let scripts =
+        judges.scripts.iter().filter_map(|path| String::from_utf8(start.read(path)?).ok());
+    let scripts: Vec<String> = scripts.collect();
+    let deep: Vec<&str> = judges.lines.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for (lines, scripts) in [(commands, &[][..]), (&deep, &scripts)] {
+        let scanned: Vec<ShellCommand> = lines.iter().flat_map(|line| scan(line)).collect();
+        let judges = &judges.files;
+        let it = Attack { start, table, lines, scripts, scanned: &scanned, judges };
+        found.extend([
+            it.tick_only(),
+            it.files("", "create the files that the check names, without content", EMPTY),
+            it.files("x\n", "create the files that the check names, with one line", EMPTY),
+            it.padded(),
+            it.texts(false, 1),
+            it.texts(true, 1),
+            it.texts(true, if it.counts() { PADDING } else { 1 }),
+            it.emptied(),
+            it.special_case(),
+            it.judges_exit(),
+            it.tests_emptied(),
+            it.tests_removed(),
+            it.new_tests(),
+            it.product_exits(),
+            it.subjects_exit(),
+        ]);
+    }
     found.retain(|cheat| !cheat.edits.is_empty());
     let mut seen = Vec::new();
     found.retain(|cheat| {
@@ -73,7 +88,10 @@ const EMPTY: &str = "run the file, or compare its output: its existence proves n
 struct Attack<'a> {
     start: &'a dyn SourceTree,
     table: &'a Table,
-    commands: &'a [&'a str],
+    /// Lines of shell.
+    lines: &'a [&'a str],
+    /// Scripts that decide, in any language.
+    scripts: &'a [String],
     scanned: &'a [ShellCommand],
     /// Scripts that decide.
     judges: &'a BTreeSet<PathBuf>,
@@ -93,6 +111,7 @@ impl Attack<'_> {
     fn files(&self, text: &str, name: &'static str, instead: &'static str) -> Cheat {
         let edits = self.missing().into_iter().map(|path| match path.extension() {
             None if self.is_folder(&path) => write(path.join("file"), text, false),
+            Some(extension) if extension == "json" && !text.is_empty() => write(path, "{}\n", true),
             _ => write(path, text, true),
         });
         Cheat { name, edits: edits.collect(), instead }
@@ -116,12 +135,38 @@ impl Attack<'_> {
         }
     }
 
+    /// Do the lines count what they find?
+    fn counts(&self) -> bool {
+        let counts = |it: &ShellCommand| {
+            it.words.iter().any(|word| word == "wc" || word.starts_with("-c") || word == "--count")
+        };
+        self.scanned.iter().any(counts)
+    }
+
+    /// The texts that are looked for, in files or in the output of a command that reads files.
+    fn greps(&self) -> Vec<Grep> {
+        let found = self.scanned.iter().filter_map(|command| {
+            let mut grep = grep(command)?;
+            if grep.files.is_empty() {
+                let before = self.scanned.iter().filter(|it| it.pipeline == command.pipeline);
+                let readers = before.filter(|it| {
+                    let program = it.words.first().map_or("", String::as_str);
+                    ["cat", "head", "tail", "sed", "tr", "sort", "cut"].contains(&program)
+                });
+                let files = readers.flat_map(|it| it.words.iter().skip(1).chain(&it.stdin));
+                grep.files = files.filter(|name| !name.starts_with('-')).cloned().collect();
+            }
+            Some(grep)
+        });
+        found.collect()
+    }
+
     /// Writes the text that a grep looks for into its files.
-    fn texts(&self, as_comment: bool) -> Cheat {
+    fn texts(&self, as_comment: bool, times: usize) -> Cheat {
         let mut edits: Vec<TreeEdit> = Vec::new();
-        for grep in self.scanned.iter().filter_map(grep).filter(|grep| !grep.absent) {
-            let files = grep.files.iter().filter_map(|name| plain(name));
-            for path in files.flat_map(|path| self.below(path)) {
+        let is_head = self.scanned.iter().any(|it| it.words.first().is_some_and(|it| it == "head"));
+        for grep in self.greps().into_iter().filter(|grep| !grep.absent) {
+            for path in self.looked_through(&grep) {
                 let known = edits.iter().position(|edit| *edit.path() == path);
                 let mut text = match known.map(|at| edits.remove(at)) {
                     Some(TreeEdit::Write { bytes, .. }) => {
@@ -133,7 +178,8 @@ impl Attack<'_> {
                     text.push('\n');
                 }
                 let comment = if as_comment { comment_of(&path) } else { "" };
-                text.push_str(&format!("{comment}{}\n", grep.text));
+                let more = format!("{comment}{}\n", grep.text).repeat(times);
+                let text = if is_head { more + &text } else { text + &more };
                 edits.push(write(path, &text, false));
             }
         }
@@ -146,10 +192,9 @@ impl Attack<'_> {
 
     /// Empties the files that a check only looks at.
     fn emptied(&self) -> Cheat {
-        let greps = self.scanned.iter().filter_map(grep).filter(|grep| grep.absent);
-        let files = greps.flat_map(|grep| grep.files);
+        let greps = self.greps();
         let paths: BTreeSet<PathBuf> =
-            files.filter_map(|name| plain(&name)).flat_map(|path| self.below(path)).collect();
+            greps.iter().flat_map(|grep| self.looked_through(grep)).collect();
         let there = paths.into_iter().filter(|path| self.start.paths().contains_key(path));
         Cheat {
             name: "empty the files that it looks at",
@@ -158,34 +203,96 @@ impl Attack<'_> {
         }
     }
 
+    /// The files of a grep.
+    fn looked_through(&self, grep: &Grep) -> Vec<PathBuf> {
+        let globs = self.scanned.iter().flat_map(|it| &it.words);
+        let mut globs = globs.filter_map(|word| word.strip_prefix("--include="));
+        let names =
+            globs.next().and_then(|glob| Glob::new(glob).ok()).map(|it| it.compile_matcher());
+        let is_meant = |path: &&PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            names.as_ref().is_none_or(|glob| glob.is_match(name))
+                && self.table.role(path).is_none()
+                && !self.judges.contains(*path)
+                && Language::of(path, None).is_some()
+        };
+        let mut found = Vec::new();
+        for name in &grep.files {
+            if name == "." && grep.is_recursive {
+                found.extend(self.start.paths().keys().find(is_meant).cloned());
+            } else if name.contains(['*', '?']) {
+                found.extend(self.expanded(name));
+            } else {
+                found.extend(plain(name).map(|path| self.below(path)).unwrap_or_default());
+            }
+        }
+        found
+    }
+
+    /// The files that a glob names, or new ones that it would name.
+    fn expanded(&self, glob: &str) -> Vec<PathBuf> {
+        let name = glob.strip_prefix("./").unwrap_or(glob);
+        let Ok(matcher) = Glob::new(name).map(|glob| glob.compile_matcher()) else {
+            return Vec::new();
+        };
+        let there = self.start.paths().keys().filter(|path| matcher.is_match(path));
+        let there: Vec<PathBuf> = there.take(MOST_FILES).cloned().collect();
+        if !there.is_empty() {
+            return there;
+        }
+        new_names(name)
+    }
+
     /// Prints or returns the one value that is compared.
     fn special_case(&self) -> Cheat {
-        let all: Vec<_> = self.commands.iter().flat_map(|command| comparisons(command)).collect();
+        let only = comparison(self.start, self.lines);
         let codes = self.scanned.iter().filter_map(InlineCode::of);
         let calls: Vec<_> = codes
             .flat_map(|code| code.compared().into_iter().map(move |call| (code.clone(), call)))
             .collect();
-        let edit = match (all.as_slice(), calls.as_slice()) {
-            ([only], []) => self.prints(only),
+        let edits = match (only, calls.as_slice()) {
+            (Some(only), []) => self.prints(&only),
             // Other compared text, such as a last line, does not depend on the call.
-            (_, [(code, call)]) => self.stub(code, call),
-            _ => None,
+            (_, [(code, call)]) => self.stub(code, call).into_iter().collect(),
+            _ => Vec::new(),
         };
         Cheat {
             name: "special-case the argument",
-            edits: edit.into_iter().collect(),
+            edits,
             instead: "compare with several arguments, or with one that the check makes up when it \
                       runs",
         }
     }
 
     /// The program, or the function that the line calls, with the one output.
-    fn prints(&self, only: &Comparison) -> Option<TreeEdit> {
-        if let Some(code) = scan(&only.command).iter().find_map(InlineCode::of) {
-            return self.stub(&code, &code.printed(&only.wanted)?);
+    fn prints(&self, only: &Comparison) -> Vec<TreeEdit> {
+        if let Some(code) = InlineCode::of(&only.command) {
+            let stub = || self.stub(&code, &code.printed(&only.wanted)?);
+            return stub().into_iter().collect();
         }
-        let path = self.subject(&only.command)?;
-        self.replaced(path, |language| language.prints(&only.wanted))
+        if let Some(edit) = self.function(only) {
+            return vec![edit];
+        }
+        let programs = self.subjects(&only.command).into_iter();
+        let programs =
+            programs.filter_map(|path| self.replaced(path, |it, _| Some(it.prints(&only.wanted))));
+        // A snapshot that the agent is to write.
+        let text = format!("{}\n", only.wanted);
+        let snapshot = only.snapshot.iter().filter_map(|name| plain(name));
+        programs.chain(snapshot.map(|path| write(path, &text, false))).collect()
+    }
+
+    /// A function of a shell file, with the one output.
+    fn function(&self, only: &Comparison) -> Option<TreeEdit> {
+        let name = only.command.words.first().filter(|word| plain(word).is_some())?;
+        let head = format!("{name}()");
+        let defines = |path: &&PathBuf| {
+            Language::of(path, None) == Some(Language::Shell)
+                && self.text(path).is_some_and(|text| text.contains(&head))
+        };
+        let path = self.start.paths().keys().find(defines)?;
+        let body = Language::Shell.prints(&only.wanted);
+        Some(write(path.clone(), &format!("{head} {{\n{body}}}\n"), true))
     }
 
     fn stub(&self, code: &InlineCode, call: &InlineCall) -> Option<TreeEdit> {
@@ -205,8 +312,9 @@ impl Attack<'_> {
     /// Lets every program whose output is looked at end with 0.
     fn subjects_exit(&self) -> Cheat {
         let named = self.named().into_iter().filter(|path| !self.judges.contains(path));
+        let new = self.missing().into_iter().filter(|path| Language::of(path, None).is_some());
         self.exits(
-            named,
+            named.chain(new),
             "let the program end with 0",
             "compare the program's output: an exit code of 0 proves little",
         )
@@ -236,12 +344,17 @@ impl Attack<'_> {
         });
         let edits = missing.chain(self.missing_modules()).filter_map(|path| {
             let language = Language::of(&path, None)?;
-            let text = language.passes(&path);
-            Some(write(path, text, true))
+            let text = language.passes(&path, "nothing");
+            Some(write(path, &text, true))
         });
+        let mut edits: Vec<TreeEdit> = edits.collect();
+        if edits.is_empty() {
+            let found = self.scanned.iter().filter_map(|command| new_test(self.start, command));
+            edits.extend(found.map(|(path, text)| write(path, &text, false)));
+        }
         Cheat {
             name: "write a test that tests nothing",
-            edits: edits.collect(),
+            edits,
             instead: "write the test yourself before the run: the agent's own test proves \
                       whatever the agent wants",
         }
@@ -267,15 +380,22 @@ impl Attack<'_> {
         name: &'static str,
         instead: &'static str,
     ) -> Cheat {
-        let edits =
-            paths.filter_map(|path| self.replaced(path, |language| language.exits().to_owned()));
+        let edits = paths.filter_map(|path| self.replaced(path, Language::exits));
         Cheat { name, edits: edits.collect(), instead }
     }
 
     /// A program of another content, with the first line that says how it is run.
-    fn replaced(&self, path: PathBuf, program: impl Fn(Language) -> String) -> Option<TreeEdit> {
+    fn replaced(
+        &self,
+        path: PathBuf,
+        program: impl Fn(Language, Option<&str>) -> Option<String>,
+    ) -> Option<TreeEdit> {
         let text = self.text(&path);
-        let program = program(Language::of(&path, text.as_deref())?);
+        // A program without an extension that is not there may be in any language.
+        let is_new = text.is_none() && path.extension().is_none();
+        let language = Language::of(&path, text.as_deref());
+        let language = language.or(is_new.then_some(Language::Shell))?;
+        let program = program(language, text.as_deref())?;
         let first = text.as_deref().and_then(|text| text.lines().next());
         let shebang = first.filter(|line| line.starts_with("#!"));
         let shebang = shebang.map(|line| format!("{line}\n")).unwrap_or_default();
@@ -313,10 +433,60 @@ impl Attack<'_> {
         let looks_like_one = |path: &Path| {
             path.components().count() > 1 || path.extension().is_some() || self.is_tested(path)
         };
-        let modules = self.scanned.iter().filter_map(InlineCode::of);
-        let modules = modules.flat_map(|code| code.missing_modules(self.start));
-        let words = self.words().into_iter().chain(modules);
-        words.filter(|path| !is_there(path) && looks_like_one(path)).collect()
+        let codes: Vec<InlineCode> = self.scanned.iter().filter_map(InlineCode::of).collect();
+        let modules = codes.iter().flat_map(|code| code.missing_modules(self.start));
+        let texts = codes.iter().map(|code| &code.code).chain(self.scripts);
+        let quoted = texts.flat_map(|text| QUOTED.captures_iter(text));
+        let quoted = quoted.filter_map(|it| plain(&it["path"]));
+        let words = self.words().into_iter().chain(modules).chain(self.globbed());
+        let words =
+            words.filter(|path| looks_like_one(path)).chain(quoted).chain(self.run_modules());
+        let mut found: Vec<PathBuf> = words.filter(|path| !is_there(path)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Files that `ls docs/*.md` and `find docs -name '*.md'` would list.
+    fn globbed(&self) -> Vec<PathBuf> {
+        let lists = self.scanned.iter().filter_map(|command| {
+            let (program, rest) = command.words.split_first()?;
+            let found: Vec<String> = match program.as_str() {
+                "ls" | "cat" => rest.iter().filter_map(|it| self.listed(it)).collect(),
+                "find" => {
+                    let at = rest.iter().position(|it| it == "-name" || it == "-iname")?;
+                    let folder = rest.first().filter(|it| !it.starts_with('-'))?;
+                    vec![format!("{}/{}", folder.trim_end_matches('/'), rest.get(at + 1)?)]
+                }
+                _ => return None,
+            };
+            Some(found)
+        });
+        lists.flatten().flat_map(|glob| new_names(&glob)).collect()
+    }
+
+    /// A glob, or all of a folder.
+    fn listed(&self, word: &str) -> Option<String> {
+        let is_folder = |path: &PathBuf| {
+            self.start.paths().keys().any(|known| known != path && known.starts_with(path))
+        };
+        match plain(word) {
+            _ if word.contains('*') => Some(word.to_owned()),
+            Some(path) if is_folder(&path) => Some(format!("{}/*", path.display())),
+            _ => None,
+        }
+    }
+
+    /// The module of `python3 -m NAME`.
+    fn run_modules(&self) -> Vec<PathBuf> {
+        let python = |it: &&ShellCommand| {
+            it.words
+                .first()
+                .is_some_and(|it| it.rsplit('/').next().unwrap_or("").starts_with("python"))
+        };
+        let pairs = self.scanned.iter().filter(python).flat_map(|it| it.words.windows(2));
+        let names = pairs.filter(|pair| pair[0] == "-m").map(|pair| pair[1].replace('.', "/"));
+        names.filter_map(|name| plain(&format!("{name}.py"))).collect()
     }
 
     /// Python modules that `unittest` is to run and that are not there.
@@ -343,7 +513,7 @@ impl Attack<'_> {
         self.scanned.iter().any(|command| {
             let program = command.words.first().map_or("", String::as_str);
             ["test", "[", "[[", "ls", "cat", "stat"].contains(&program)
-                && command.words.iter().any(|word| plain(word).as_deref() == Some(path))
+                && command.words.iter().skip(1).any(|word| plain(word).as_deref() == Some(path))
         })
     }
 
@@ -367,16 +537,45 @@ impl Attack<'_> {
         if inside.is_empty() { vec![path] } else { inside }
     }
 
-    /// The program that a compared command runs.
-    fn subject(&self, command: &str) -> Option<PathBuf> {
-        let scanned = scan(command);
-        let words = scanned.iter().flat_map(|command| &command.words);
-        let mut paths = words.filter_map(|word| plain(word)).filter(|path| {
+    /// The program that a compared command runs, or the sources of a compiled one.
+    fn subjects(&self, command: &ShellCommand) -> Vec<PathBuf> {
+        let words = command.words.iter().filter_map(|word| plain(word));
+        let mut paths = words.filter(|path| {
             self.start.paths().contains_key(path) || Language::of(path, None).is_some()
         });
-        paths.next()
+        if let Some(path) = paths.next() {
+            return vec![path];
+        }
+        let starts = |path: &&PathBuf| {
+            Language::of(path, None).is_some_and(Language::is_compiled)
+                && self.table.role(path).is_none()
+                && self.text(path).is_some_and(|text| {
+                    Language::of(path, None).is_some_and(|language| language.is_program(&text))
+                })
+        };
+        let sources: Vec<PathBuf> = self.start.paths().keys().filter(starts).cloned().collect();
+        let program = command.words.first().filter(|word| word.contains('/') && sources.is_empty());
+        sources.into_iter().chain(program.and_then(|word| plain(word))).collect()
     }
 }
+
+/// A quoted word that may be a path.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"['"](?<path>[\w-]+(?:/[\w-]+)*\.(?:json|md|txt|ya?ml|toml|html|csv|cfg|ini))['"]"#,
+    )
+    .expect("a pattern")
+});
+
+/// New files that a glob would name.
+fn new_names(glob: &str) -> Vec<PathBuf> {
+    let name = glob.strip_prefix("./").unwrap_or(glob).replace("**", "x").replace('?', "x");
+    let new = (1..=NEW_FILES).map(|at| name.replace('*', &format!("x{at}")));
+    new.filter_map(|name| plain(&name)).collect()
+}
+
+/// How many new files a glob gets.
+const NEW_FILES: usize = 9;
 
 /// A word as a path relative to the root.
 fn plain(word: &str) -> Option<PathBuf> {

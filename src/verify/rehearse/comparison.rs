@@ -1,63 +1,149 @@
 //! The comparison in a shell line: the program, and its expected output.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 use super::grep_text::{GrepSyntax, matching};
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::harness::SourceTree;
+use crate::verify::harness::programs::unwrapped;
+use crate::verify::harness::shell::{ShellCommand, Use, scan};
 
 /// A program whose output a check compares with a literal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Comparison {
     /// The command that is run.
-    pub(super) command: String,
+    pub(super) command: ShellCommand,
     /// The expected output.
     pub(super) wanted: String,
+    /// The file that is to hold it, if it is not there.
+    pub(super) snapshot: Option<String>,
 }
 
-static CAPTURED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        // test "$(sh sq.sh 7)" = 49
-        r#"(?:\[\[?|\btest)\s+"?(?:\$\((?<command>(?:[^()'"]|'[^']*'|"[^"]*")+)\)|`(?<old>[^`]+)`)"?\s+(?:==?|-eq)\s+(?<wanted>"[^"]*"|'[^']*'|[^\s;&|\]]+)"#,
-        // test 49 = "$(sh sq.sh 7)"
-        r#"(?:\[\[?|\btest)\s+(?<wanted>"[^"$]*"|'[^']*'|[^\s;&|\]$"]+)\s+(?:==?|-eq)\s+"?(?:\$\((?<command>(?:[^()'"]|'[^']*'|"[^"]*")+)\)|`(?<old>[^`]+)`)"?"#,
-    ]
-    .map(|text| Regex::new(text).expect("a pattern"))
-    .to_vec()
+/// The first label of a `case`.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\bcase\s+\S+\s+in\s+\(?(?<label>"[^"]*"|'[^']*'|[^\s()|]+)"#).expect("a pattern")
 });
 
-/// `sh greet.sh Ada | grep -q Hello`
-static PIPED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?:^|&&|;|\()\s*(?<command>(?:[^|&;()'"]|'[^']*'|"[^"]*")+?)\s*\|\s*(?<grep>[ef]?grep)\s+(?<options>(?:-\w+\s+)*)(?<wanted>"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:$|&&|;|\)|>)"#)
-        .expect("a pattern")
-});
+/// Programs that pass on, make up, or compare text, and are not the work.
+const TOOLS: [&str; 38] = [
+    ":", "[", "[[", "awk", "cat", "cd", "cmp", "comm", "cut", "date", "diff", "echo", "egrep",
+    "exit", "false", "fgrep", "find", "for", "git", "grep", "head", "jq", "ls", "mktemp", "paste",
+    "printf", "read", "rg", "sed", "seq", "set", "sort", "tail", "tee", "test", "tr", "true",
+    "uniq",
+];
 
-/// The comparisons of a line with literals.
-pub(super) fn comparisons(line: &str) -> Vec<Comparison> {
-    let mut found = Vec::new();
-    for pattern in CAPTURED.iter() {
-        for captured in pattern.captures_iter(line) {
-            let command = captured.name("command").or_else(|| captured.name("old"));
-            let Some((command, wanted)) = command.zip(captured.name("wanted")) else { continue };
-            let wanted = unquoted(wanted.as_str());
-            if !wanted.contains('$') {
-                found.push(Comparison { command: command.as_str().to_owned(), wanted });
+/// The comparison of shell lines, if there is only one: a program that always prints one text
+/// meets no two.
+pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Comparison> {
+    let (mut wanted, mut programs, mut snapshot) = (Vec::new(), Vec::new(), None);
+    for line in lines {
+        let commands = scan(line);
+        let counts = commands.iter().any(|it| it.words == ["wc", "-l"]);
+        for command in &commands {
+            let found = compared(start, command, &commands, &mut snapshot);
+            wanted.extend(found.into_iter().map(|it| if counts { many(it) } else { it }));
+            let words = unwrapped(&command.words);
+            let program = words.first().map_or("", String::as_str);
+            if (command.compared || command.usage == Use::Output)
+                && !program.is_empty()
+                && program != "wc"
+                && !TOOLS.contains(&program)
+            {
+                let mut program = command.clone();
+                program.words = words.to_vec();
+                programs.push(program);
             }
         }
+        let labels = LABEL.captures_iter(line).map(|it| unquoted(&it["label"]).replace('*', ""));
+        wanted.extend(labels.map(Some));
     }
-    found.extend(PIPED.captures_iter(line).filter_map(|captured| piped(&captured)));
-    found
+    match (programs.as_slice(), wanted.as_slice()) {
+        ([command], [Some(wanted)]) => {
+            Some(Comparison { command: command.clone(), wanted: wanted.clone(), snapshot })
+        }
+        _ => None,
+    }
 }
 
-fn piped(captured: &Captures<'_>) -> Option<Comparison> {
-    let options = captured.name("options").map_or("", |it| it.as_str());
-    if options.contains('v') || options.contains('c') {
-        return None;
+/// As many lines as a number says.
+fn many(number: Option<String>) -> Option<String> {
+    let number: usize = number?.trim().parse().ok()?;
+    Some(vec!["x"; number.min(1000)].join("\n"))
+}
+
+/// What a command compares output with; `None` for a value that the line does not show.
+fn compared(
+    start: &dyn SourceTree,
+    command: &ShellCommand,
+    line: &[ShellCommand],
+    snapshot: &mut Option<String>,
+) -> Vec<Option<String>> {
+    let Some((program, arguments)) = unwrapped(&command.words).split_first() else {
+        return Vec::new();
+    };
+    let is_output = |name: &String| {
+        line.iter().any(|it| it.outputs.iter().any(|to| to == name.trim_start_matches("./")))
+    };
+    let held = |name: &str| {
+        let bytes = start.read(Path::new(name.trim_start_matches("./")))?;
+        Some(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())
+    };
+    match program.as_str() {
+        "test" | "[" | "[[" => {
+            let values = arguments.windows(3).filter_map(|three| {
+                let is_known = |word: &String| !word.contains(['$', '`']);
+                let (literal, other) = match (&three[0], &three[2]) {
+                    (one, other) if is_known(other) => (other, one),
+                    (one, other) => (one, other),
+                };
+                let more = match three[1].as_str() {
+                    "=" | "==" | "-eq" | "-ge" => 0,
+                    "-gt" => 1,
+                    _ => return None,
+                };
+                if is_known(other) {
+                    return None;
+                }
+                // `$(cat answer.txt)`
+                let shown = || {
+                    let mut cats = line.iter().filter(|it| it.usage == Use::Output);
+                    cats.find_map(|it| match it.words.as_slice() {
+                        [cat, file] if cat == "cat" => held(file),
+                        _ => None,
+                    })
+                };
+                Some(match is_known(literal) {
+                    true if more > 0 => {
+                        literal.parse::<i64>().ok().map(|number| (number + more).to_string())
+                    }
+                    true => Some(literal.clone()),
+                    false => shown(),
+                })
+            });
+            values.collect()
+        }
+        "diff" | "cmp" | "comm" => {
+            let operands = arguments.iter().chain(&command.stdin);
+            let files = operands.filter(|it| !it.starts_with('-') && !is_output(it));
+            let files: Vec<&String> = files.collect();
+            if let [only] = files.as_slice()
+                && !only.contains('$')
+                && held(only).is_none()
+            {
+                *snapshot = Some((*only).clone());
+                return vec![Some("x".to_owned())];
+            }
+            files.iter().map(|name| held(name)).collect()
+        }
+        _ => match grep(command) {
+            Some(grep) if !grep.absent && grep.files.iter().all(is_output) => {
+                vec![Some(grep.text).filter(|text| !text.contains('$'))]
+            }
+            _ => Vec::new(),
+        },
     }
-    let how = pattern_of(&captured["grep"], &[options]);
-    let wanted = matching(&unquoted(&captured["wanted"]), how)?;
-    Some(Comparison { command: captured["command"].to_owned(), wanted })
 }
 
 /// How a grep reads its pattern, by its name and options.
@@ -90,25 +176,43 @@ pub(super) struct Grep {
     pub(super) files: Vec<String>,
     /// It must not find it: the files are to be without it.
     pub(super) absent: bool,
+    /// It looks through folders.
+    pub(super) is_recursive: bool,
 }
 
-/// The text that a grep looks for.
+/// The text that a grep, or a pattern of `awk` or `sed`, looks for.
 pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
-    let (program, arguments) = command.words.split_first()?;
+    let words = unwrapped(&command.words);
+    let words = if words.first()? == "git" { &words[1..] } else { words };
+    let is_git = words.len() < unwrapped(&command.words).len();
+    let (program, arguments) = words.split_first()?;
     let program = program.rsplit('/').next()?;
-    if !["grep", "egrep", "fgrep", "rg"].contains(&program) {
+    if !["grep", "egrep", "fgrep", "rg", "awk", "sed"].contains(&program) {
         return None;
     }
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (options, operands): (Vec<&str>, Vec<&str>) =
         words.iter().copied().partition(|word| word.starts_with('-') && word.len() > 1);
     let mut operands = operands.into_iter();
-    let text = matching(operands.next()?, pattern_of(program, &options))?;
+    let pattern = operands.next()?;
+    let text = match program {
+        "awk" | "sed" => {
+            let inner = pattern.split('/').nth(1)?;
+            let syntax = if program == "awk" { GrepSyntax::Extended } else { GrepSyntax::Basic };
+            matching(inner, syntax)?
+        }
+        _ => matching(pattern, pattern_of(program, &options))?,
+    };
     let short =
         |letter: char| options.iter().any(|it| !it.starts_with("--") && it.contains(letter));
     let mut files: Vec<String> = operands.map(str::to_owned).collect();
     files.extend(command.stdin.iter().cloned());
-    Some(Grep { text, files, absent: command.conditional || short('L') || short('v') })
+    let absent = command.conditional || short('L') || short('v');
+    let is_recursive = is_git || program == "rg" || short('r') || short('R');
+    if files.is_empty() && is_recursive && command.usage == Use::Status {
+        files.push(".".to_owned());
+    }
+    Some(Grep { text, files, absent, is_recursive })
 }
 
 fn unquoted(word: &str) -> String {

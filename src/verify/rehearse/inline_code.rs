@@ -16,7 +16,7 @@ use crate::verify::harness::shell::ShellCommand;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InlineCode {
     language: Language,
-    code: String,
+    pub(super) code: String,
 }
 
 /// A call and its expected result, as the language writes it.
@@ -94,7 +94,13 @@ impl InlineCode {
         let options: &[&str] = match language {
             Language::Python => &["-c"],
             Language::Node => &["-e", "--eval", "-p", "--print", "-pe"],
-            Language::Shell | Language::Ruby | Language::Perl | Language::Php => return None,
+            Language::Shell
+            | Language::Ruby
+            | Language::Perl
+            | Language::Php
+            | Language::C
+            | Language::Go
+            | Language::Rust => return None,
         };
         let mut rest = words.skip_while(|word| !options.contains(&word.as_str()));
         let prints = rest.next()?.contains('p');
@@ -163,7 +169,13 @@ impl InlineCode {
                 };
                 Some((path, text))
             }
-            Language::Shell | Language::Ruby | Language::Perl | Language::Php => None,
+            Language::Shell
+            | Language::Ruby
+            | Language::Perl
+            | Language::Php
+            | Language::C
+            | Language::Go
+            | Language::Rust => None,
         }
     }
 
@@ -176,7 +188,13 @@ impl InlineCode {
                 (!own).then(|| PathBuf::from(format!("{}.py", module.replace('.', "/"))))
             }
             Language::Node => node_module(tree, &it["path"]),
-            Language::Shell | Language::Ruby | Language::Perl | Language::Php => None,
+            Language::Shell
+            | Language::Ruby
+            | Language::Perl
+            | Language::Php
+            | Language::C
+            | Language::Go
+            | Language::Rust => None,
         };
         let pattern = if self.language == Language::Python { &PYTHON } else { &LOADED };
         let found = pattern.captures_iter(&self.code).filter_map(path);

@@ -11,6 +11,9 @@ pub(super) enum Language {
     Ruby,
     Perl,
     Php,
+    C,
+    Go,
+    Rust,
 }
 
 impl Language {
@@ -28,21 +31,55 @@ impl Language {
             () if named(&["rb", "ruby"]) => Some(Self::Ruby),
             () if named(&["pl", "pm", "t", "perl"]) => Some(Self::Perl),
             () if named(&["php"]) => Some(Self::Php),
+            () if named(&["c"]) => Some(Self::C),
+            () if named(&["go"]) => Some(Self::Go),
+            () if named(&["rs"]) => Some(Self::Rust),
             () if named(&["sh", "bash", "dash", "zsh", "ksh"]) => Some(Self::Shell),
             () => None,
         }
     }
 
-    /// A program that ends with 0 at once.
-    pub(super) fn exits(self) -> &'static str {
+    /// Is it compiled, so that a check does not name its source?
+    pub(super) fn is_compiled(self) -> bool {
+        matches!(self, Self::C | Self::Go | Self::Rust)
+    }
+
+    /// Does the text hold the program's start? Always, where any file can be run.
+    pub(super) fn is_program(self, text: &str) -> bool {
         match self {
-            Self::Shell => "exit 0\n",
-            Self::Python => "import os\nos._exit(0)\n",
-            Self::Node => "process.exit(0)\n",
-            Self::Ruby => "exit!(0)\n",
-            Self::Perl => "BEGIN { require POSIX; POSIX::_exit(0) }\n1;\n",
-            Self::Php => "<?php exit(0);\n",
+            Self::C => text.contains(" main("),
+            Self::Go => text.contains("func main("),
+            Self::Rust => text.contains("fn main("),
+            Self::Shell | Self::Python | Self::Node | Self::Ruby | Self::Perl | Self::Php => true,
         }
+    }
+
+    /// A program that ends with 0 at once, or as soon as the code of the old one is loaded.
+    pub(super) fn exits(self, old: Option<&str>) -> Option<String> {
+        let text = match (self, old) {
+            (Self::Shell, _) => "exit 0\n",
+            (Self::Python, _) => "import os\nos._exit(0)\n",
+            (Self::Node, _) => "process.exit(0)\n",
+            (Self::Ruby, _) => "exit!(0)\n",
+            (Self::Perl, _) => "BEGIN { require POSIX; POSIX::_exit(0) }\n1;\n",
+            (Self::Php, _) => "<?php exit(0);\n",
+            (Self::C, None) => "int main(void) { return 0; }\n",
+            (Self::C, Some(old)) => {
+                let text = old.replace(") {", ") { _exit(0);").replace(")\n{", ") { _exit(0);");
+                return Some(format!("void _exit(int);\n{text}"));
+            }
+            (Self::Go, None) => "package main\n\nfunc main() {}\n",
+            (Self::Go, Some(old)) => {
+                let at = old.lines().position(|line| line.starts_with("package "))?;
+                let mut lines: Vec<&str> = old.lines().collect();
+                lines.insert(at + 1, "import rehearsal \"os\"");
+                lines.push("func init() { rehearsal.Exit(0) }\n");
+                return Some(lines.join("\n"));
+            }
+            (Self::Rust, Some(old)) if !self.is_program(old) => return None,
+            (Self::Rust, _) => "fn main() {}\n",
+        };
+        Some(text.to_owned())
     }
 
     /// A program that prints a text.
@@ -55,25 +92,51 @@ impl Language {
             Self::Ruby => format!("puts {quoted}\n"),
             Self::Perl => format!("print {quoted}, \"\\n\";\n"),
             Self::Php => format!("<?php echo {quoted}, \"\\n\";\n"),
+            Self::C => {
+                format!("#include <stdio.h>\nint main(void) {{ puts({text:?}); return 0; }}\n")
+            }
+            Self::Go => {
+                format!(
+                    "package main\n\nimport \"fmt\"\n\nfunc main() {{ fmt.Println({text:?}) }}\n"
+                )
+            }
+            Self::Rust => format!("fn main() {{ println!(\"{{}}\", {text:?}); }}\n"),
         }
     }
 
-    /// A test that tests nothing.
-    pub(super) fn passes(self, path: &Path) -> &'static str {
+    /// A test that tests nothing, with a word in its name.
+    pub(super) fn passes(self, path: &Path, word: &str) -> String {
         let name = path.to_string_lossy();
+        let word: String =
+            word.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         match self {
-            Self::Shell => "exit 0\n",
-            Self::Python => {
-                "import unittest\n\n\ndef test_nothing():\n    pass\n\n\nclass NothingTest(unittest.TestCase):\n    \
-                 def test_nothing(self):\n        pass\n"
+            Self::Shell => "exit 0\n".to_owned(),
+            Self::Python => format!(
+                "import unittest\n\n\ndef test_{word}():\n    pass\n\n\nclass NothingTest(unittest.TestCase):\n    \
+                 def test_{word}(self):\n        pass\n"
+            ),
+            Self::Node => format!("require('node:test')('{word}', () => {{}})\n"),
+            Self::Ruby if name.ends_with("_spec.rb") => {
+                format!("describe('{word}') {{ it('is') {{}} }}\n")
             }
-            Self::Node => "require('node:test')('nothing', () => {})\n",
-            Self::Ruby if name.ends_with("_spec.rb") => "describe('nothing') { it('is') {} }\n",
-            Self::Ruby => {
-                "require 'minitest/autorun'\nclass NothingTest < Minitest::Test\n  def test_nothing = assert(true)\nend\n"
+            Self::Ruby => format!(
+                "require 'minitest/autorun'\nclass NothingTest < Minitest::Test\n  def test_{word} = assert(true)\nend\n"
+            ),
+            Self::Perl => "print \"1..1\\nok 1\\n\";\n".to_owned(),
+            Self::Php if name.ends_with("Test.php") => {
+                let class = path.file_stem().unwrap_or_default().to_string_lossy();
+                format!(
+                    "<?php\nclass {class} extends PHPUnit\\Framework\\TestCase {{ public function test_{word}() {{ $this->assertTrue(true); }} }}\n"
+                )
             }
-            Self::Perl => "print \"1..1\\nok 1\\n\";\n",
-            Self::Php => "<?php exit(0);\n",
+            Self::Php => "<?php exit(0);\n".to_owned(),
+            Self::C => "int main(void) { return 0; }\n".to_owned(),
+            Self::Go => {
+                // Without it, a small letter behind `Test` makes no test.
+                let word = word.strip_prefix("Test").map_or(format!("_{word}"), str::to_owned);
+                format!("import \"testing\"\n\nfunc Test{word}(t *testing.T) {{}}\n")
+            }
+            Self::Rust => format!("#[test]\nfn {word}() {{}}\n"),
         }
     }
 }

@@ -8,6 +8,7 @@ mod comparison;
 mod grep_text;
 mod inline_code;
 mod languages;
+mod new_tests;
 mod run;
 
 pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};

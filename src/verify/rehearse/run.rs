@@ -8,7 +8,7 @@ use crate::model::{CheckResult, CheckWrote, Criterion, CriterionKey, Oid, Task, 
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
 use crate::verify::git::{TreeFiles, patch};
-use crate::verify::harness::shell::scan;
+use crate::verify::harness::shell::{ShellCommand, scan};
 use crate::verify::harness::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::layout::Layout;
 use crate::verify::master::Warmth;
@@ -340,8 +340,15 @@ fn is_text_only(commands: &[&str]) -> bool {
         ["md", "txt", "rst", "adoc", "markdown", "html", "org"].contains(&extension)
             || ["README", "LICENSE", "CHANGELOG", "AUTHORS", "NOTICE"].contains(&stem)
     };
-    !greps.is_empty()
-        && greps.iter().all(|grep| grep.files.iter().all(is_prose))
+    let shows = |it: &&ShellCommand| {
+        it.words.first().is_some_and(|program| ["cat", "head", "tail"].contains(&program.as_str()))
+    };
+    let shown = scanned.iter().filter(shows).flat_map(|it| it.words.iter().skip(1));
+    let is_name = |word: &&String| !word.starts_with('-') && word.parse::<i64>().is_err();
+    let shown = shown.filter(is_name);
+    let mut files = greps.iter().flat_map(|grep| &grep.files).chain(shown).peekable();
+    files.peek().is_some()
+        && files.all(is_prose)
         && scanned.iter().all(|command| {
             command.words.first().is_none_or(|program| READS.contains(&program.as_str()))
         })
@@ -353,12 +360,20 @@ mod tests {
 
     #[test]
     fn a_grep_over_prose_is_weak_by_nature() {
-        for line in ["grep -q Ada README.md", "test -f README.md && grep -q x docs/a.md"] {
+        for line in [
+            "grep -q Ada README.md",
+            "test -f README.md && grep -q x docs/a.md",
+            "head -n 3 README.md | grep -q x",
+        ] {
             assert!(is_text_only(&[line]), "{line}");
         }
-        for line in
-            ["grep -q def app.py", "test -f README.md", "sh a.sh", "grep -q x a.md && sh a.sh"]
-        {
+        for line in [
+            "grep -q def app.py",
+            "cat app.py | grep -q def",
+            "test -f README.md",
+            "sh a.sh",
+            "grep -q x a.md && sh a.sh",
+        ] {
             assert!(!is_text_only(&[line]), "{line}");
         }
     }

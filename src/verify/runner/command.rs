@@ -1,7 +1,7 @@
 //! The runners that a check's command line starts, and whether their summary can be asked for.
 
 mod options;
-mod words;
+pub(in crate::verify) mod words;
 
 pub use self::options::Summary;
 use super::report::TestRunner;

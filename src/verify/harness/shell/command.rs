@@ -33,11 +33,11 @@ pub(in crate::verify) struct ShellCommand {
     /// Its standard output is thrown away.
     pub(in crate::verify) discarded: bool,
     /// Files that its output goes to.
-    pub(in crate::verify::harness) outputs: Vec<String>,
+    pub(in crate::verify) outputs: Vec<String>,
     /// The function whose body holds it.
     pub(in crate::verify::harness) function: Option<String>,
     /// Its output is clearly compared.
-    pub(in crate::verify::harness) compared: bool,
+    pub(in crate::verify) compared: bool,
     /// Its output is run as code.
     pub(in crate::verify::harness) code: bool,
     /// The next command depends on its exit status.

@@ -30,7 +30,7 @@ pub(super) fn shell_script(words: &[String]) -> Option<&str> {
 }
 
 /// The runner and its arguments.
-pub(super) fn runner(words: &[String]) -> Option<(TestRunner, Vec<&str>)> {
+pub(in crate::verify) fn runner(words: &[String]) -> Option<(TestRunner, Vec<&str>)> {
     let (program, rest) = words.split_first()?;
     let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
     let name = base(program);
