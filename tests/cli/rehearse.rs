@@ -182,7 +182,7 @@ const WEAK: &[Planted] = &[
         check: "cargo run -q --offline -- 7 | grep -q 49",
         files: &[CRATE[0], CRATE[1], CRATE[2], MAIN],
     },
-    Planted { check: "gcc -o /tmp/a-out app.c && /tmp/a-out", files: &[] },
+    Planted { check: "gcc -o app app.c && ./app", files: &[] },
     Planted {
         check: "make test",
         files: &[
@@ -191,7 +191,7 @@ const WEAK: &[Planted] = &[
                 "tests/check.c",
                 "int sq(int);\nint main(void) { return sq(3) != 9 || sq(4) != 16; }\n",
             ),
-            ("Makefile", "test:\n\t@gcc -o /tmp/chk tests/check.c sq.c && /tmp/chk\n"),
+            ("Makefile", "test:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n"),
         ],
     },
     Planted {
@@ -404,7 +404,7 @@ const STRONG: &[Planted] = &[
         files: &[
             C,
             C_TEST,
-            ("Makefile", "check:\n\t@gcc -o /tmp/chk2 tests/check.c sq.c && /tmp/chk2\n"),
+            ("Makefile", "check:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n"),
         ],
     },
     Planted {
