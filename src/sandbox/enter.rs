@@ -115,11 +115,15 @@ fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::
         (None, []) => {
             // Its commands are not to type into the human's terminal.
             setsid()?;
-            with(ours, words(SERVE))
+            with(&ours, words(SERVE))
         }
     };
-    match &plan.limits {
-        Some(limits) => limited(program, limits),
+    match plan.limits {
+        Some(mut limits) => {
+            // Our program may lie where the limits show nothing, such as in a build folder in HOME.
+            limits.readable.iter_mut().for_each(|readable| readable.push(ours.clone()));
+            limited(program, &limits)
+        }
         None => Ok(program),
     }
 }

@@ -220,11 +220,16 @@ pub(super) fn cannot_run(
     ignores: impl FnOnce(&Path) -> bool,
 ) -> Option<String> {
     let (missing, why) = match &check.status {
-        CheckStatus::Failed(126) => (missing_program(&check.output)?, "cannot be executed"),
-        CheckStatus::Failed(127) => (missing_program(&check.output)?, "was not found"),
-        CheckStatus::NotRun(_) => ("its shell".to_owned(), "could not be started"),
+        CheckStatus::Failed(126) => {
+            (missing_program(&check.output)?, "cannot be executed".to_owned())
+        }
+        CheckStatus::Failed(127) => (missing_program(&check.output)?, "was not found".to_owned()),
+        CheckStatus::NotRun(error) => {
+            ("its shell".to_owned(), format!("could not be started: {error}"))
+        }
         CheckStatus::Failed(_) => {
-            (missing_name(&check.output).filter(|name| is_tool(name))?, "is not installed")
+            let tool = missing_name(&check.output).filter(|name| is_tool(name))?;
+            (tool, "is not installed".to_owned())
         }
         CheckStatus::Passed
         | CheckStatus::Signalled(_)

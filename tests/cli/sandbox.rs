@@ -5,7 +5,7 @@
 
 use ralph_copilot::model::{EventKind, Tier};
 
-use crate::repo::{Ran, Repo};
+use crate::repo::{PROGRAM, Ran, Repo, finish, in_place_of};
 use crate::tier::has_tier;
 
 const TASK: &str = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
@@ -51,6 +51,25 @@ fn in_a_sandbox_nothing_is_written_outside_and_no_key_is_read() {
         assert!(!outside.exists(), "{name}: it was written");
         assert!(!repo.read("ended.txt").contains("hunter2"), "{name}");
     }
+}
+
+/// As after `cargo build`: HOME shows it nowhere, and a check starts in its sandbox all the same.
+#[test]
+fn in_partial_the_runner_itself_may_lie_anywhere_in_home() {
+    if !has_tier("partial") {
+        return;
+    }
+    let repo = Repo::new(TASK);
+    let program = repo.beside("home/project/target/ralph-copilot");
+    std::fs::create_dir_all(program.parent().expect("a folder")).expect("made");
+    let copied = std::fs::hard_link(PROGRAM, &program);
+    copied.or_else(|_| std::fs::copy(PROGRAM, &program).map(drop)).expect("copied");
+    let script = script(&repo.beside("outside.txt"));
+    let run = repo.run_command(&script, &["--sandbox=partial", "--json"]);
+    let mut there = in_place_of(&run, program.to_str().expect("UTF-8"));
+    there.args(run.get_args());
+    let ran = finish(there);
+    assert_eq!(ran.code, Some(0), "{} {:#?}", ran.stderr, ran.events());
 }
 
 #[test]
