@@ -74,13 +74,25 @@ pub fn serve() -> io::Result<()> {
     let floods = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&floods);
     thread::spawn(move || end_floods(&counted));
-    while let Some(frame) = receive(&control)? {
+    let served = answer(&control, &children, &floods);
+    // Without a process namespace, what a killed runner leaves would go on.
+    end_below(std::process::id());
+    served
+}
+
+/// Takes frames until the runner closes the connection.
+fn answer(
+    control: &Arc<UnixStream>,
+    children: &Arc<Children>,
+    floods: &Arc<AtomicU32>,
+) -> io::Result<()> {
+    while let Some(frame) = receive(control)? {
         match frame.text(0) {
             RUN | RUN_SH => {
-                let (children, floods) = (Arc::clone(&children), Arc::clone(&floods));
+                let (children, floods) = (Arc::clone(children), Arc::clone(floods));
                 thread::spawn(move || run(frame, &children, &floods));
             }
-            LISTEN => listen(&control, frame.text(1)),
+            LISTEN => listen(control, frame.text(1)),
             other => return Err(io::Error::other(format!("a frame of another version: {other}"))),
         }
     }
