@@ -4,6 +4,7 @@
 //! prove it, and only if it was ticked before the run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::EngineError;
 use super::decide::ticked_without_proof;
@@ -12,8 +13,12 @@ use crate::model::{
     CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
     Record as _, Task, Weight,
 };
+use crate::sys::process::sweep;
 use crate::task::{self, Tick};
 use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said};
+
+/// Time limit for ending what the agent's commands left running.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
 
 /// A check that failed at the end.
 struct Broken {
@@ -89,6 +94,7 @@ impl Run {
         &mut self,
         task: &Task,
     ) -> Result<(Opened, Vec<Broken>), EngineError> {
+        self.end_everything_started().await;
         let planned = plan(task, CheckPhase::End, self.baseline.millis());
         let broken = self.broken(task, &planned).await?;
         if let Some(outcome) = self.interrupted() {
@@ -98,6 +104,17 @@ impl Run {
         let opened = self.open_again(task, &broken)?;
         self.prove_seen_in_tree(task);
         Ok((opened, broken))
+    }
+
+    /// Stops the agent, and ends what its commands left running: outside of a sandbox of its own,
+    /// a server that they started could answer for the code under test.
+    async fn end_everything_started(&mut self) {
+        self.stop_agent().await;
+        let run = self.parts.run_folder.file_name().unwrap_or_default().to_string_lossy();
+        let swept = sweep(&run, LEFT_BEHIND).await;
+        if !swept.left.is_empty() {
+            tracing::warn!(?swept, "processes of the run cannot be ended");
+        }
     }
 
     /// Opens the criteria of checks that fail.

@@ -14,7 +14,8 @@ use ralph_copilot::model::{Event, EventKind};
 use rustix::process::Signal;
 
 use super::{HONEST, THREE};
-use crate::repo::{Repo, collect, signal, until};
+use crate::repo::{Repo, collect, signal, story, until};
+use crate::tier::has_tier;
 
 /// Within this after the runner's death by SIGKILL nothing of the run lives.
 const GONE: Duration = Duration::from_secs(3);
@@ -116,6 +117,28 @@ fn notices(repo: &Repo) -> Vec<String> {
     crate::journal(repo).into_iter().filter_map(message).collect()
 }
 
+/// A server that a command starts answers for the work, and has neither parent nor environment.
+#[test]
+fn what_the_agent_leaves_running_is_gone_before_the_checks_run_a_last_time() {
+    let task = "# Demo\n\n- [ ] it answers\n  - verify: `kill -0 $(cat pid)`\n";
+    let script = r#"
+turns:
+- steps:
+  - spawn: {command: "env -i setsid sh -c 'echo $$ > pid; exec sleep TAG' &"}
+  - run: "until test -s pid; do :; done"
+  - tick: "{criterion}"
+  - progress: done
+  - commit: a server
+"#;
+    let (repo, tag) = (Repo::new(task), tag());
+    let limits = ["--sandbox=off", "--no-stop-check", "--max-iterations", "1"];
+    let ran = repo.run(&script.replace("TAG", &tag), &limits);
+    let told = story(&repo, &ran);
+    assert!(told.contains("iteration 1: pass"), "{told}");
+    assert_ne!(ran.code, Some(0), "{told}");
+    assert_eq!(repo.state()["criteria"][0]["proof"], serde_json::Value::Null, "{told}");
+}
+
 #[test]
 fn a_run_that_is_ended_by_a_signal_leaves_no_process_behind() {
     let ended_by = |number, code| {
@@ -158,19 +181,22 @@ fn a_run_whose_runner_is_killed_leaves_no_process_behind() {
 
 #[test]
 fn a_check_whose_runner_is_killed_leaves_no_process_behind() {
-    let tag = tag();
-    let repo = Repo::new(&format!(
-        "# Slow\n\n- [ ] a\n  - verify: `setsid sh -c 'sleep {tag}' & sleep {tag}`\n"
-    ));
-    let mut command = repo.run_command(HONEST, &["--json"]);
-    let mut child = command.stdout(Stdio::null()).spawn().expect("the program starts");
-    until("the check", || (with(&format!("sleep\0{tag}\0")).len() == 2).then_some(()));
-    let run = crate::run_folder(&repo).expect("a run");
-    let run = run.file_name().expect("a name").to_string_lossy().into_owned();
-    signal(child.id(), Signal::KILL);
-    let took = until_gone(&run, &tag);
-    assert!(took < GONE, "{took:?}");
-    child.wait().expect("reaped");
+    for tier in ["full", "partial", "off"].into_iter().filter(|tier| has_tier(tier)) {
+        let tag = tag();
+        let repo = Repo::new(&format!(
+            "# Slow\n\n- [ ] a\n  - verify: `setsid sh -c 'sleep {tag}' & sleep {tag}`\n"
+        ));
+        let tier = format!("--sandbox={tier}");
+        let mut command = repo.run_command(HONEST, &["--json", &tier]);
+        let mut child = command.stdout(Stdio::null()).spawn().expect("the program starts");
+        until("the check", || (with(&format!("sleep\0{tag}\0")).len() == 2).then_some(()));
+        let run = crate::run_folder(&repo).expect("a run");
+        let run = run.file_name().expect("a name").to_string_lossy().into_owned();
+        signal(child.id(), Signal::KILL);
+        let took = until_gone(&run, &tag);
+        assert!(took < GONE, "{tier}: {took:?}");
+        child.wait().expect("reaped");
+    }
 }
 
 #[test]
