@@ -113,7 +113,7 @@ fn ended(repo: &Repo, ran: &Ran) -> String {
 type Edit = (&'static str, fn(&str) -> String);
 
 /// Edits after which the run goes on.
-const EDITS: [Edit; 9] = [
+const EDITS: [Edit; 10] = [
     ("a criterion is added", |text| format!("{text}- [ ] d is there\n")),
     ("one is added above", |text| text.replace("- [ ] a", "- [ ] d is there\n- [ ] a")),
     ("another one is removed", |text| text.replace("- [ ] c is there\n", "")),
@@ -122,6 +122,7 @@ const EDITS: [Edit; 9] = [
         let (a, b) = list.split_at(list.find("- [ ] b").expect("b"));
         format!("{head}{b}{a}")
     }),
+    ("the check of another one is changed", |text| text.replace("test -e b", "test -f b")),
     ("another one is reworded", |text| text.replace("c is there", "c is here")),
     ("the line ends become CRLF", |text| text.replace('\n', "\r\n")),
     ("a byte order mark is put in front", |text| format!("\u{feff}{text}")),

@@ -37,6 +37,7 @@ impl Run {
             Some(commit) => parts.repo.reaches(commit)?,
             None => false,
         };
+        let everything = plan(&iteration.task, CheckPhase::Baseline, self.baseline.millis());
         let mut collected = collect(
             parts.repo.as_ref(),
             &Inputs {
@@ -55,7 +56,7 @@ impl Run {
                 undecided: &turn.undecided,
                 secret: &secret_name,
                 date: &iteration.date.to_string(),
-                before: &self.baseline.before(),
+                before: &self.baseline.of(&everything),
                 proven: &proven,
                 worked_before,
                 compare: &self.compare(focus),
@@ -152,7 +153,8 @@ impl Run {
         edits
     }
 
-    /// Is TASK.md out of the reach of the agent's commands in this iteration?
+    /// Are TASK.md and the human's uncommitted files out of the reach of the agent's commands in
+    /// this iteration?
     fn is_sealed(&self, iteration: &Iteration) -> bool {
         let parts = &self.parts;
         parts.tier == Tier::Full

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::plan::PlannedCheck;
 use crate::model::{CheckResult, CriterionKey};
 
 /// The remembered result of each command.
@@ -41,7 +42,18 @@ impl Baseline {
         }
     }
 
-    /// The results, for the judge.
+    /// The results of the commands that a task has now, for the judge of a turn: a human may have
+    /// changed the task since they ran.
+    pub fn of(&self, planned: &[PlannedCheck]) -> Vec<CheckResult> {
+        let results = planned.iter().filter_map(|now| {
+            let (criteria, whole_task) = (now.criteria.clone(), now.whole_task);
+            let result = self.results.get(&now.command)?.clone();
+            Some(CheckResult { criteria, whole_task, ..result })
+        });
+        results.collect()
+    }
+
+    /// All results.
     pub fn before(&self) -> Vec<CheckResult> {
         self.results.values().cloned().collect()
     }
