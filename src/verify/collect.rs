@@ -52,7 +52,7 @@ pub struct Inputs<'a> {
     pub protection: &'a Protection,
     /// Canonical paths that the allowed calls of this turn write.
     pub writes: &'a [PathBuf],
-    /// The agent's commands cannot write TASK.md.
+    /// The agent's commands cannot write TASK.md or the human's uncommitted files.
     pub sealed: bool,
     /// How TASK.md changed during the turn, step by step.
     pub edits: &'a [TaskEdit],
@@ -165,6 +165,10 @@ impl Seen<'_> {
     /// Changes to the human's own files: on disk, or in a commit.
     fn human(&self) -> Result<Vec<PathChange>, VerifyError> {
         let mut touched = self.inputs.human.changed_below(self.repo.root())?;
+        // The agent's commands cannot write what was there before: the human did.
+        touched.retain(|change| {
+            !self.inputs.sealed || change.kind == ChangeKind::Added || self.by_agent(&change.path)
+        });
         let committed = self.commits.iter().flat_map(|commit| &commit.paths);
         touched.extend(committed.filter(|change| self.is_humans(&change.path)).cloned());
         touched.sort();

@@ -13,7 +13,7 @@ impl Seen<'_> {
     /// Did a call or a commit of the agent change a path? If calls ran without a decision, their
     /// writes are unknown, so the agent did. If its commands cannot write the file, its commit may
     /// contain a human's changes.
-    fn by_agent(&self, path: &Path) -> bool {
+    pub(super) fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
         let commits = self.commits.iter().filter(|_| !self.inputs.sealed);
         !self.inputs.undecided.is_empty()

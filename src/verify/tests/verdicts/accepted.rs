@@ -153,6 +153,30 @@ fn a_humans_unfinished_files_elsewhere() {
     refused(&begun, &[FindingKind::HumanWorkTouched]);
 }
 
+/// In a sandbox no command of the agent writes it, so the human did.
+#[test]
+fn a_human_who_goes_on_with_an_unfinished_file_in_a_sandboxed_turn() {
+    for change in [Some("more\n"), None] {
+        let scene = TestRepo::new();
+        scene.write("README.md", "the human's\n");
+        let mut begun = scene.turn();
+        begun.sealed = true;
+        begun.wrote_task();
+        scene.write("src/lib.txt", "work\n");
+        scene.tick_one();
+        scene.git(&["add", "src", "tasks"]);
+        scene.git(&["commit", "-qm", "ralph(demo): one"]);
+        match change {
+            Some(text) => scene.write("README.md", text),
+            None => scene.remove("README.md"),
+        }
+        accepted(&begun, Proof::Commit);
+        // An edit of the agent's that the guard allowed.
+        begun.writes.push(scene.root.join("README.md"));
+        refused(&begun, &[FindingKind::HumanWorkTouched]);
+    }
+}
+
 #[test]
 fn a_humans_unfinished_file_changed_or_removed() {
     for change in [Some("other\n"), Some("hello\n"), None] {
