@@ -470,8 +470,10 @@ fn a_tasks_own_policy_adds_to_that_of_the_repository() {
     }
     // Without the task its rules are nobody's.
     for (command, code) in [("cargo test", 0), ("terraform show", 1)] {
-        let output = with_task(&place, front, &["policy", "check", "--", command]);
-        assert_eq!(output.status.code(), Some(code), "{command}\n{output:?}");
+        for words in [&["--", command][..], &[command], &command.split(' ').collect::<Vec<_>>()] {
+            let output = with_task(&place, front, &[&["policy", "check"], words].concat());
+            assert_eq!(output.status.code(), Some(code), "{words:?}\n{output:?}");
+        }
     }
 }
 

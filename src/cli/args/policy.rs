@@ -48,7 +48,7 @@ pub(crate) struct PolicyArgs {
     #[arg(long, conflicts_with = "command")]
     pub(crate) stdin: bool,
     /// The command
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "stdin")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", required_unless_present = "stdin")]
     pub(crate) command: Vec<String>,
 }
 
