@@ -17,6 +17,7 @@ use ralph_copilot::sandbox::{
     Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, full, partial, prepare,
     probe, tools,
 };
+use ralph_copilot::sys::open_up;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
@@ -159,6 +160,13 @@ impl Scene {
         let output = self.run(command);
         assert!(!output.status.success(), "{command} succeeded");
         String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+impl Drop for Scene {
+    /// Only root enters the kernel's own folder of an overlay, and the scene's folder is removed.
+    fn drop(&mut self) {
+        open_up(self.dir.path());
     }
 }
 

@@ -287,21 +287,25 @@ mod tests {
 
     #[test]
     fn a_program_is_at_work_in_its_current_folder_while_it_lives() {
+        use std::os::unix::process::CommandExt as _;
         let folder = tempfile::tempdir().expect("folder");
         let here = folder.path().canonicalize().expect("canonical");
         let below = here.join("below");
         std::fs::create_dir(&below).expect("created");
         let elsewhere = here.join("elsewhere");
-        let mut sleep = std::process::Command::new("sleep");
-        let mut sleep = sleep.arg("60").current_dir(&below).spawn().expect("sleep");
+        // Where other users' processes work is unknown, and they have other names.
+        let napper = here.join("ralph-napper");
+        std::os::unix::fs::symlink(which::which("sleep").expect("sleep"), &napper).expect("link");
+        let mut sleep = std::process::Command::new(napper);
+        let mut sleep = sleep.arg0("sleep").arg("60").current_dir(&below).spawn().expect("sleep");
         let at_work = |name, folder: &Path| may_be_at_work(name, &[&elsewhere, folder]);
-        assert!(at_work("sleep", &here) && at_work("sl", &below));
-        assert!(!at_work("sleep", &elsewhere) && !at_work("slee-p", &here));
+        assert!(at_work("ralph-napper", &here) && at_work("ralph-nap", &below));
+        assert!(!at_work("ralph-napper", &elsewhere) && !at_work("ralph-nap-per", &here));
         sleep.kill().expect("kill");
         // A zombie does not work.
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", sleep.id()));
         while !state().expect("its state").contains(") Z ") {}
-        assert!(!at_work("sleep", &here));
+        assert!(!at_work("ralph-napper", &here));
         sleep.wait().expect("wait");
     }
 
