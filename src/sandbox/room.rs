@@ -64,7 +64,7 @@ pub struct Room {
     home: Option<Overlay>,
     cleared: AtomicBool,
     /// The mounted files, by path.
-    watched: Vec<(PathBuf, Option<Identity>)>,
+    watched: Vec<(PathBuf, Option<FileIdentity>)>,
 }
 
 #[derive(Default)]
@@ -165,7 +165,7 @@ impl Room {
     }
 
     /// The files at the paths of the mounted ones.
-    pub(super) fn at_mounts(&self) -> Vec<Option<Identity>> {
+    pub(super) fn at_mounts(&self) -> Vec<Option<FileIdentity>> {
         let mounted = self.watched.iter().filter(|(_, mounted)| mounted.is_some());
         mounted.map(|(path, _)| identity(path)).collect()
     }
@@ -413,10 +413,10 @@ impl Keeper {
 }
 
 /// Device and inode of a file, and when it was made: the number of a removed one is given again.
-pub(super) type Identity = (u64, u64, Option<SystemTime>);
+pub(super) type FileIdentity = (u64, u64, Option<SystemTime>);
 
 /// The file at a path, if there is one.
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino(), found.created().ok()))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::network::Network;
-use super::room::{Identity, Room, SandboxError};
+use super::room::{FileIdentity, Room, SandboxError};
 
 /// Starts the session's own sandbox.
 pub type StartOwn = Box<dyn Fn() -> Result<Room, SandboxError> + Send + Sync>;
@@ -33,7 +33,7 @@ struct Running {
 /// Git's mounted settings, as of the last look.
 #[derive(Default)]
 struct Settings {
-    seen: Vec<Option<Identity>>,
+    seen: Vec<Option<FileIdentity>>,
     /// Has anything run since nothing did?
     ran: bool,
     /// Was one of them replaced while something may have run?

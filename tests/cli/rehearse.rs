@@ -401,11 +401,7 @@ const STRONG: &[Planted] = &[
     },
     Planted {
         check: "make check",
-        files: &[
-            C,
-            C_TEST,
-            ("Makefile", "check:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n"),
-        ],
+        files: &[C, C_TEST, ("Makefile", "check:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n")],
     },
     Planted {
         check: "sh sq.sh 7 | diff - tests/7.txt && sh sq.sh 9 | diff - tests/9.txt",
