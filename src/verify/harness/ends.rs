@@ -12,6 +12,7 @@ use regex::Regex;
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{extension, file_name};
 use super::question::{JudgeEnd, MarkedCheck, TreeEdit};
+use super::shell::{ShellCommand, Use, scan};
 use super::sources;
 
 /// A language whose scripts run from top to bottom.
@@ -61,12 +62,20 @@ pub(super) fn ends<'p>(
             at_end: with(format!("{check}\nexit 97")),
         }
     });
-    let line = line.or_else(|| inline(now, check));
+    let commands = scan(check);
+    let line = line.or_else(|| inline(now, check, &commands));
+    // A failure after the last line changes nothing where only the output counts.
+    let is_captured = |path: &&PathBuf| {
+        let name = file_name(path);
+        let names = |it: &ShellCommand| it.words.iter().any(|word| word.ends_with(name));
+        commands.iter().any(|it| it.usage == Use::Output && names(it))
+    };
+    let scripts = scripts.filter(|path| !is_captured(path));
     line.into_iter().chain(scripts.filter_map(|path| end(now, check, path))).take(MOST).collect()
 }
 
 /// Code in the line itself, such as `python3 -c 'import app; assert app.square(7) == 49'`.
-fn inline(now: &dyn SourceTree, check: &str) -> Option<JudgeEnd> {
+fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Option<JudgeEnd> {
     static CODE: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
             r"\b(python[0-9.]*|node|ruby|perl|php)\b[^\n;&|'\x22]*[ \t]-[cer][ \t]+",
@@ -75,6 +84,10 @@ fn inline(now: &dyn SourceTree, check: &str) -> Option<JudgeEnd> {
     });
     let found = CODE.captures(check)?;
     let (program, code) = (&found[1], found.get(2).or_else(|| found.get(3))?);
+    let runs = |it: &ShellCommand| it.words.first().is_some_and(|word| word.ends_with(program));
+    if commands.iter().any(|it| it.usage == Use::Output && runs(it)) {
+        return None;
+    }
     if ends_itself(code.as_str()) || !sources::line_loads_something(now, program, code.as_str()) {
         return None;
     }

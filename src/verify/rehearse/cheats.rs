@@ -62,9 +62,11 @@ pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
             it.padded(),
             it.texts(false, 1),
             it.texts(true, 1),
+            it.texts(false, if it.counts() { PADDING } else { 1 }),
             it.texts(true, if it.counts() { PADDING } else { 1 }),
             it.emptied(),
             it.special_case(),
+            it.imported(),
             it.judges_exit(),
             it.tests_emptied(),
             it.tests_removed(),
@@ -298,6 +300,17 @@ impl Attack<'_> {
     fn stub(&self, code: &InlineCode, call: &InlineCall) -> Option<TreeEdit> {
         let (path, text) = code.stub(self.start, call)?;
         Some(write(path, &text, false))
+    }
+
+    /// Defines what the code in the line imports, and nothing else.
+    fn imported(&self) -> Cheat {
+        let codes = self.scanned.iter().filter_map(InlineCode::of);
+        let edits = codes.filter_map(|code| self.stub(&code, &code.imported()?));
+        Cheat {
+            name: "define the function that the line imports, without content",
+            edits: edits.collect(),
+            instead: "call the function, and compare its result",
+        }
     }
 
     /// Lets every script that decides end with 0.

@@ -23,7 +23,7 @@ pub(super) struct Comparison {
 
 /// The first label of a `case`.
 static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"\bcase\s+\S+\s+in\s+\(?(?<label>"[^"]*"|'[^']*'|[^\s()|]+)"#).expect("a pattern")
+    Regex::new(r#"\bcase\s+.+?\s+in\s+\(?(?<label>"[^"]*"|'[^']*'|[^\s()|]+)"#).expect("a pattern")
 });
 
 /// Programs that pass on, make up, or compare text, and are not the work.

@@ -137,6 +137,13 @@ impl InlineCode {
         none.is_none().then(|| InlineCall { function: only["function"].to_owned(), wanted: quoted })
     }
 
+    /// A function that it imports, to do nothing.
+    pub(super) fn imported(&self) -> Option<InlineCall> {
+        let names = PYTHON.captures_iter(&self.code).find_map(|it| it.name("names"))?;
+        let function = names.as_str().split([',', ' ']).next()?.to_owned();
+        Some(InlineCall { function, wanted: "None".to_owned() })
+    }
+
     /// The file of a called function, and a program in which every function returns the expected
     /// value.
     pub(super) fn stub(

@@ -346,8 +346,8 @@ fn is_text_only(commands: &[&str]) -> bool {
     let shown = scanned.iter().filter(shows).flat_map(|it| it.words.iter().skip(1));
     let is_name = |word: &&String| !word.starts_with('-') && word.parse::<i64>().is_err();
     let shown = shown.filter(is_name);
-    let mut files = greps.iter().flat_map(|grep| &grep.files).chain(shown).peekable();
-    files.peek().is_some()
+    let mut files = greps.iter().flat_map(|grep| &grep.files).chain(shown);
+    !greps.is_empty()
         && files.all(is_prose)
         && scanned.iter().all(|command| {
             command.words.first().is_none_or(|program| READS.contains(&program.as_str()))
@@ -371,6 +371,7 @@ mod tests {
             "grep -q def app.py",
             "cat app.py | grep -q def",
             "test -f README.md",
+            "cat README.md",
             "sh a.sh",
             "grep -q x a.md && sh a.sh",
         ] {
