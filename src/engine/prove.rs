@@ -13,7 +13,7 @@ use crate::model::{
     CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
     Record as _, Task, Weight,
 };
-use crate::sys::process::sweep;
+use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
 use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said};
 
@@ -110,8 +110,8 @@ impl Run {
     /// a server that they started could answer for the code under test.
     async fn end_everything_started(&mut self) {
         self.stop_agent().await;
-        let run = self.parts.run_folder.file_name().unwrap_or_default().to_string_lossy();
-        let swept = sweep(&run, LEFT_BEHIND).await;
+        // The programs of providers are the human's, and go on.
+        let swept = sweep_orphans(LEFT_BEHIND).await;
         if !swept.left.is_empty() {
             tracing::warn!(?swept, "processes of the run cannot be ended");
         }

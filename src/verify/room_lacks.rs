@@ -246,7 +246,7 @@ pub(super) fn cannot_run(
     };
     let is_to_come = match missing.contains('/') {
         true => !is_dependency(path) || !ignores(path),
-        false => check.command.contains("PATH="),
+        false => check.command.contains("PATH=") || is_script(&check.output, &missing),
     };
     if is_to_come {
         return None;
@@ -276,6 +276,16 @@ fn is_tool(name: &str) -> bool {
         "jest", "vitest", "mocha", "eslint",
     ];
     TOOLS.contains(&name)
+}
+
+/// Was a shell to run a script of this name? It finds programs by another message.
+fn is_script(output: &str, name: &str) -> bool {
+    let ending = format!(": {name}: No such file or directory");
+    let shells = ["bash", "dash", "ksh", "sh", "zsh"];
+    output.lines().filter_map(|line| line.trim_end().strip_suffix(&ending)).any(|shell| {
+        let shell = shell.split(':').next().unwrap_or_default();
+        shells.contains(&shell.rsplit('/').next().unwrap_or_default())
+    })
 }
 
 /// The program that a shell could not start.
@@ -371,6 +381,28 @@ mod tests {
         ] {
             let told = helps(room, tree).unwrap_or_default();
             assert!(told.contains(help) && told.contains(room), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_is_not_there_is_work_and_a_program_is_not() {
+        let runs = |output: &str| {
+            let check = CheckResult { status: CheckStatus::Failed(127), ..red(output) };
+            cannot_run(&check, |_| false).is_none()
+        };
+        for output in [
+            "bash: deploy.sh: No such file or directory",
+            "/bin/bash: deploy.sh: No such file or directory\n",
+            "sh: 1: ./deploy.sh: not found",
+        ] {
+            assert!(runs(output), "{output}");
+        }
+        for output in [
+            "bash: line 1: deploy: command not found",
+            "sh: 1: deploy: not found",
+            "env: \u{2018}deploy\u{2019}: No such file or directory",
+        ] {
+            assert!(!runs(output), "{output}");
         }
     }
 

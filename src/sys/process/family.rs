@@ -78,22 +78,40 @@ pub(super) fn below(root: u32) -> Vec<ProcessInfo> {
 /// Finds every process of a run except this one: those that carry its name, and orphans that
 /// were reparented to this process.
 pub(super) fn of_run(run: &str) -> Vec<ProcessInfo> {
-    let (own, group) = (own(), system::own_group());
-    let children = children();
+    let own = own();
     let table = ProcessTable::read();
+    let is_orphan = is_orphan();
     table
         .all
         .values()
         .filter(|found| {
             found.pid != own
                 && !found.zombie
-                && (table.carries(found.pid, RUN_VARIABLE, run)
-                    || (found.parent == own
-                        && found.group != group
-                        && !children.contains(&found.pid)))
+                && (table.carries(found.pid, RUN_VARIABLE, run) || is_orphan(found))
         })
         .copied()
         .collect()
+}
+
+/// Finds orphans that were reparented to this process, and what they started.
+pub(super) fn orphans() -> Vec<ProcessInfo> {
+    let all = ProcessTable::read().all;
+    let is_orphan = is_orphan();
+    let heads: Vec<u32> =
+        all.values().filter(|found| is_orphan(found)).map(|found| found.pid).collect();
+    let is_below = |pid| heads.iter().any(|head| descends(&all, pid, *head));
+    all.values().filter(|found| !found.zombie && is_below(found.pid)).copied().collect()
+}
+
+/// Whether a process came to this one when its parent ended.
+fn is_orphan() -> impl Fn(&ProcessInfo) -> bool {
+    let (own, group, children) = (own(), system::own_group(), children());
+    move |found| {
+        found.parent == own
+            && !found.zombie
+            && found.group != group
+            && !children.contains(&found.pid)
+    }
 }
 
 /// The descendants of another process, recorded while it lives: after its death only their

@@ -37,5 +37,5 @@ pub use spawn::spawn_beside;
 pub(super) use spawn::{ended_apart, spawn_apart};
 pub use supervised::{ExitReport, ExitStep, Ladder, Supervised};
 pub(super) use sweep::OrphanedRun;
-pub use sweep::{Sweep, count_below, end_below, kill_now, sweep};
+pub use sweep::{Sweep, count_below, end_below, kill_now, sweep, sweep_orphans};
 pub use system::{ProcessHandle, become_subreaper, may_be_at_work, reap_orphans};

@@ -76,6 +76,11 @@ pub async fn sweep(run: &str, limit: Duration) -> Sweep {
     clear(|| family::of_run(run), GRACE.min(limit / 3), limit).await
 }
 
+/// Ends the orphans that were reparented to this process, in the same way. Its children go on.
+pub async fn sweep_orphans(limit: Duration) -> Sweep {
+    clear(family::orphans, GRACE.min(limit / 3), limit).await
+}
+
 /// The processes of a run whose runner may die: recorded while it lives, ended afterwards.
 #[derive(Debug)]
 pub(in crate::sys) struct OrphanedRun {

@@ -10,9 +10,9 @@ use globset::Glob;
 use regex::Regex;
 
 use super::comparison::{Comparison, Grep, comparison, grep};
+use super::fakes::new_test;
 use super::inline_code::{InlineCall, InlineCode};
 use super::languages::Language;
-use super::new_tests::new_test;
 use crate::verify::harness::shell::{ShellCommand, scan};
 use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judges};
 
@@ -126,7 +126,8 @@ impl Attack<'_> {
         let paths: BTreeSet<PathBuf> = names.filter_map(|name| plain(name)).collect();
         let edits = paths.into_iter().map(|path| {
             let text = self.text(&path).unwrap_or_default();
-            let padding = format!("{}\n", comment_of(&path)).repeat(PADDING);
+            let more = self.exact().and_then(|lines| lines.checked_sub(text.lines().count()));
+            let padding = format!("{}\n", comment_of(&path)).repeat(more.unwrap_or(PADDING));
             write(path, &format!("{text}{padding}"), false)
         });
         Cheat {
@@ -135,6 +136,14 @@ impl Attack<'_> {
             instead: "run the code, or look for the content of the lines: their number proves \
                       nothing",
         }
+    }
+
+    /// The number that must come out.
+    fn exact(&self) -> Option<usize> {
+        let words = || self.scanned.iter().flat_map(|it| &it.words);
+        let exactly = ["=", "==", "-eq", "grep"];
+        words().find(|word| exactly.contains(&word.as_str()))?;
+        words().find_map(|word| word.parse().ok()).filter(|number| *number <= 1_000)
     }
 
     /// Do the lines count what they find?

@@ -5,10 +5,11 @@
 
 mod cheats;
 mod comparison;
+mod fakes;
 mod grep_text;
 mod inline_code;
 mod languages;
-mod new_tests;
+
 mod run;
 
 pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};
