@@ -32,9 +32,10 @@ const SETTINGS: [&str; 9] = [
 const NO_SETTINGS: &str = ".claude/worktrees";
 
 /// Files of the git directory, in addition to its hooks, that change git's behavior.
-const GIT_FILES: [&str; 6] = [
+const GIT_FILES: [&str; 7] = [
     "info/exclude",
     "info/attributes",
+    "info/grafts",
     "config.worktree",
     "commondir",
     "objects/info/alternates",

@@ -311,6 +311,7 @@ fn settings_are_seen_tracked_or_not() {
     scene.write(".mcp.json", "{}");
     scene.write(".git/hooks/post-commit", "x");
     scene.write(".git/info/attributes", "* filter=x\n");
+    scene.write(".git/info/grafts", "");
     scene.git(&["config", "core.hooksPath", "my-hooks"]);
     scene.write("my-hooks/pre-commit", "x");
     assert_eq!(
@@ -320,6 +321,7 @@ fn settings_are_seen_tracked_or_not() {
             ".git/config",
             ".git/hooks/post-commit",
             ".git/info/attributes",
+            ".git/info/grafts",
             ".github/hooks/deep/x.json",
             ".mcp.json",
             "my-hooks/pre-commit",
