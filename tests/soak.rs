@@ -44,7 +44,7 @@ const STARTS: u32 = 80;
 /// Nothing of a killed run lives longer.
 const GONE: Duration = Duration::from_secs(3);
 /// No start takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Address space in KiB, for the runner and for each of its children.
 const MEMORY: u32 = 512 << 10;
 
