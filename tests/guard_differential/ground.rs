@@ -161,7 +161,8 @@ impl Ground {
             if kept.iter().any(|kept| below.starts_with(kept)) {
                 faults.push(format!("changed {}", below.display()));
             }
-            if below.starts_with(".git") {
+            // A test runner remembers there what failed.
+            if below.starts_with(".git") || below.starts_with(".pytest_cache") {
                 continue;
             }
             match (self.start.get(path), now.get(path)) {
