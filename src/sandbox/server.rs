@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, geteuid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, geteuid, getppid, kill_process, kill_process_group};
 
 use super::children::Children;
 use super::wire::{Frame, receive, send};
@@ -74,9 +74,13 @@ pub fn serve() -> io::Result<()> {
     let floods = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&floods);
     thread::spawn(move || end_floods(&counted));
+    // In a process namespace the kernel ends the others, and no call hears of it before.
+    let has_namespace = getppid() == Some(Pid::INIT);
     let served = answer(&control, &children, &floods);
-    // Without a process namespace, what a killed runner leaves would go on.
-    end_below(std::process::id());
+    if !has_namespace {
+        // What a killed runner leaves would go on.
+        end_below(std::process::id());
+    }
     served
 }
 
