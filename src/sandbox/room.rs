@@ -294,18 +294,18 @@ impl Drop for Room {
 struct First {
     process: ProcessHandle,
     number: u32,
-    /// The same number, where the kernel does not end the others: it is their subreaper.
-    reaper: Option<u32>,
+    /// The kernel does not end the others with it: it is their subreaper.
+    is_reaper: bool,
 }
 
 impl First {
     /// In a namespace, only the server runs beside it.
     fn is_alone(&self) -> bool {
-        self.reaper.is_none() && count_below(self.number) <= 1
+        !self.is_reaper && count_below(self.number) <= 1
     }
 
     fn end(&self, control: &UnixStream) -> Result<(), SandboxError> {
-        let all = self.reaper.is_none_or(end_below);
+        let all = !self.is_reaper || end_below(self.number);
         drop(control.shutdown(Shutdown::Both));
         // In a namespace the kernel ends all others, and only then reports this one's end.
         let gone = self.process.kill(GONE);
@@ -396,11 +396,11 @@ impl Keeper {
 
     /// The first process in the namespace that bubblewrap made, or the one that limited itself.
     fn first_process(&self, started: u32) -> Option<First> {
-        let (number, reaper) = match self.walls {
-            Walls::Namespaces(_) => (child_of(started)?, None),
-            Walls::Landlock(_) => (started, Some(started)),
+        let (number, is_reaper) = match self.walls {
+            Walls::Namespaces(_) => (child_of(started)?, false),
+            Walls::Landlock(_) => (started, true),
         };
-        Some(First { process: ProcessHandle::open(number)?, number, reaper })
+        Some(First { process: ProcessHandle::open(number)?, number, is_reaper })
     }
 
     /// The end of bubblewrap's output.

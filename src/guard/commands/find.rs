@@ -6,6 +6,7 @@ use super::options::unknown_option;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::programs::refused;
 use crate::guard::secrets;
 
 /// Tests and actions with a value.
@@ -94,10 +95,8 @@ impl Judge<'_> {
                     tests,
                 );
             } else if name == "-delete" {
-                return Err(crate::guard::programs::refused::group("rm").map_or_else(
-                    || unknown_option("find", name),
-                    crate::guard::programs::refused::Group::denial,
-                ));
+                return Err(refused::group("rm")
+                    .map_or_else(|| unknown_option("find", name), refused::Group::denial));
             } else if matches!(name, "-exec" | "-execdir" | "-ok") && self.sandboxed {
                 let command: Vec<Arg> = tests[at + 1..]
                     .iter()

@@ -11,7 +11,7 @@ use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::programs::git_refused::{
-    BRANCHES, INTERNALS, REMOTE, REMOVES, WORK_LOST, refused,
+    BRANCHES, INTERNALS, REMOTE, REMOVES, Refused, WORK_LOST, refused,
 };
 use crate::guard::programs::table;
 use crate::guard::secrets;
@@ -438,10 +438,7 @@ fn short(word: &str, letters: &str) -> bool {
     })
 }
 
-fn denial(
-    verb: &str,
-    (rule, why, instead): crate::guard::programs::git_refused::Refused,
-) -> Denial {
+fn denial(verb: &str, (rule, why, instead): Refused) -> Denial {
     let verb = verb.trim_start_matches("git ");
     let does = why.trim_start_matches("it ");
     Denial::new(rule, format!("`git {verb}` {does}")).instead(instead)

@@ -92,37 +92,15 @@ fn compared(
     };
     match program.as_str() {
         "test" | "[" | "[[" => {
-            let values = arguments.windows(3).filter_map(|three| {
-                let is_known = |word: &String| !word.contains(['$', '`']);
-                let (literal, other) = match (&three[0], &three[2]) {
-                    (one, other) if is_known(other) => (other, one),
-                    (one, other) => (one, other),
-                };
-                let more = match three[1].as_str() {
-                    "=" | "==" | "-eq" | "-ge" => 0,
-                    "-gt" => 1,
-                    _ => return None,
-                };
-                if is_known(other) {
-                    return None;
-                }
-                // `$(cat answer.txt)`
-                let shown = || {
-                    let mut cats = line.iter().filter(|it| it.usage == Use::Output);
-                    cats.find_map(|it| match it.words.as_slice() {
-                        [cat, file] if cat == "cat" => held(file),
-                        _ => None,
-                    })
-                };
-                Some(match is_known(literal) {
-                    true if more > 0 => {
-                        literal.parse::<i64>().ok().map(|number| (number + more).to_string())
-                    }
-                    true => Some(literal.clone()),
-                    false => shown(),
+            // `$(cat answer.txt)`
+            let shown = || {
+                let mut cats = line.iter().filter(|it| it.usage == Use::Output);
+                cats.find_map(|it| match it.words.as_slice() {
+                    [cat, file] if cat == "cat" => held(file),
+                    _ => None,
                 })
-            });
-            values.collect()
+            };
+            arguments.windows(3).filter_map(|words| tested(words, shown)).collect()
         }
         "diff" | "cmp" | "comm" => {
             let operands = arguments.iter().chain(&command.stdin);
@@ -144,6 +122,27 @@ fn compared(
             _ => Vec::new(),
         },
     }
+}
+
+/// The value that `test ONE = OTHER` wants: the one that is a literal, or else what the line shows.
+fn tested(words: &[String], shown: impl Fn() -> Option<String>) -> Option<Option<String>> {
+    let [one, operator, other] = words else { return None };
+    let more = match operator.as_str() {
+        "=" | "==" | "-eq" | "-ge" => 0,
+        "-gt" => 1,
+        _ => return None,
+    };
+    let is_known = |word: &String| !word.contains(['$', '`']);
+    let literal = match (is_known(one), is_known(other)) {
+        (true, true) => return None,
+        (false, false) => return Some(shown()),
+        (true, false) => one,
+        (false, true) => other,
+    };
+    if more == 0 {
+        return Some(Some(literal.clone()));
+    }
+    Some(literal.parse::<i64>().ok().map(|number| (number + more).to_string()))
 }
 
 /// How a grep reads its pattern, by its name and options.
@@ -183,9 +182,8 @@ pub(super) struct Grep {
 /// The text that a grep, or a pattern of `awk` or `sed`, looks for.
 pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
     let words = unwrapped(&command.words);
-    let words = if words.first()? == "git" { &words[1..] } else { words };
-    let is_git = words.len() < unwrapped(&command.words).len();
-    let (program, arguments) = words.split_first()?;
+    let is_git = words.first()? == "git";
+    let (program, arguments) = words[usize::from(is_git)..].split_first()?;
     let program = program.rsplit('/').next()?;
     if !["grep", "egrep", "fgrep", "rg", "awk", "sed"].contains(&program) {
         return None;

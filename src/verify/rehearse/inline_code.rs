@@ -8,9 +8,15 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::languages::Language;
 use crate::verify::harness::SourceTree;
 use crate::verify::harness::shell::ShellCommand;
+
+/// A language whose code may stand in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Python,
+    Node,
+}
 
 /// Code in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,13 +100,6 @@ impl InlineCode {
         let options: &[&str] = match language {
             Language::Python => &["-c"],
             Language::Node => &["-e", "--eval", "-p", "--print", "-pe"],
-            Language::Shell
-            | Language::Ruby
-            | Language::Perl
-            | Language::Php
-            | Language::C
-            | Language::Go
-            | Language::Rust => return None,
         };
         let mut rest = words.skip_while(|word| !options.contains(&word.as_str()));
         let prints = rest.next()?.contains('p');
@@ -176,13 +175,6 @@ impl InlineCode {
                 };
                 Some((path, text))
             }
-            Language::Shell
-            | Language::Ruby
-            | Language::Perl
-            | Language::Php
-            | Language::C
-            | Language::Go
-            | Language::Rust => None,
         }
     }
 
@@ -195,13 +187,6 @@ impl InlineCode {
                 (!own).then(|| PathBuf::from(format!("{}.py", module.replace('.', "/"))))
             }
             Language::Node => node_module(tree, &it["path"]),
-            Language::Shell
-            | Language::Ruby
-            | Language::Perl
-            | Language::Php
-            | Language::C
-            | Language::Go
-            | Language::Rust => None,
         };
         let pattern = if self.language == Language::Python { &PYTHON } else { &LOADED };
         let found = pattern.captures_iter(&self.code).filter_map(path);
