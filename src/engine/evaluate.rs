@@ -31,7 +31,7 @@ impl Run {
     /// Collects the evidence of a turn, runs the checks, judges, and acts on the verdict.
     pub(super) async fn evaluate(
         &mut self,
-        iteration: Iteration,
+        mut iteration: Iteration,
         turn: Turn,
         mut completion: Completion,
     ) -> Result<Evaluated, EngineError> {
@@ -39,6 +39,7 @@ impl Run {
         let denials = self.parts.gate.denials();
         self.denials.entry(iteration.criterion.key.clone()).or_default().extend(&denials);
         let mut collected = self.collect_evidence(&iteration, &turn)?;
+        self.take_over_git_settings(&mut iteration, &mut collected.evidence)?;
         if worth_checking(&collected.evidence, completion)
             && !self.judge(&collected.evidence).tampered()
         {

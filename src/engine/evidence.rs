@@ -11,14 +11,14 @@ use super::run::Run;
 use crate::agent::AgentKind;
 use crate::guard::secret_name;
 use crate::model::{
-    Attribution, ChangeKind, CriterionKey, Evidence, FirstStatus, History, PathChange, ProofMode,
-    ReadBack, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
+    Attribution, ChangeKind, CriterionKey, EventKind, Evidence, FirstStatus, History, PathChange,
+    ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
 };
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, PlannedCheck,
-    Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, judge, keep_list, plan,
-    run_checks,
+    Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, is_git_setting, judge,
+    keep_list, plan, run_checks,
 };
 
 impl Run {
@@ -65,6 +65,25 @@ impl Run {
         collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
         collected.evidence.around = parts.around.changed()?;
         Ok(collected)
+    }
+
+    /// Changes of git's settings that no command of the turn can have made are the human's.
+    pub(super) fn take_over_git_settings(
+        &self,
+        iteration: &mut Iteration,
+        evidence: &mut Evidence,
+    ) -> Result<(), EngineError> {
+        let is_humans = |change: &PathChange| iteration.spared_git && is_git_setting(&change.path);
+        if !evidence.settings.iter().any(is_humans) {
+            return Ok(());
+        }
+        evidence.settings.retain(|change| !is_humans(change));
+        let now = self.parts.repo.settings()?;
+        for path in iteration.settings.take_over(&now, is_git_setting) {
+            let message = format!("{} was changed outside of the sandbox", path.display());
+            self.parts.events.record(EventKind::Notice { message })?;
+        }
+        Ok(())
     }
 
     /// Runs the checks of the criterion in focus and adds their results to the evidence. If a

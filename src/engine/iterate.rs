@@ -10,7 +10,7 @@ use super::{EngineError, FailureCounts};
 use crate::model::{Criterion, EventKind, Outcome, Record as _, Turn};
 use crate::sys::process::reap_orphans;
 use crate::task;
-use crate::verify::{StateFiles, TASK, is_git_setting};
+use crate::verify::{StateFiles, TASK};
 
 impl Run {
     /// Works on one criterion once. Returns the outcome if the run ends with it.
@@ -43,8 +43,7 @@ impl Run {
         };
         self.providers_idle().await?;
         // Processes of the turn must not change the evidence now.
-        let spared_git = self.parts.gate.end_shells()?;
-        self.take_over_git_settings(&mut iteration, spared_git)?;
+        iteration.spared_git = self.parts.gate.end_shells()?;
         match result {
             TurnResult::Ended(turn) => {
                 self.failures = FailureCounts::default();
@@ -62,22 +61,6 @@ impl Run {
                 Ok(Some(evaluated.outcome.unwrap_or(outcome)))
             }
         }
-    }
-
-    /// Changes of git's settings that no command of the turn can have made are the human's.
-    pub(super) fn take_over_git_settings(
-        &self,
-        iteration: &mut Iteration,
-        spared: bool,
-    ) -> Result<(), EngineError> {
-        if spared {
-            let now = self.parts.repo.settings()?;
-            for path in iteration.settings.take_over(&now, is_git_setting) {
-                let message = format!("{} was changed outside of the sandbox", path.display());
-                self.parts.events.record(EventKind::Notice { message })?;
-            }
-        }
-        Ok(())
     }
 
     /// Evaluates a turn that was cut off. It costs an iteration only if it proved the criterion.
@@ -126,6 +109,7 @@ impl Run {
             origin: origin.clone(),
             files,
             settings: repo.settings()?,
+            spared_git: false,
             protection,
             date: parts.clock.today(),
             started: Instant::now(),

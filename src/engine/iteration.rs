@@ -18,6 +18,8 @@ pub(super) struct Iteration {
     pub(super) origin: Oid,
     pub(super) files: StateFiles,
     pub(super) settings: Fingerprints,
+    /// No command of the turn can have changed git's settings.
+    pub(super) spared_git: bool,
     pub(super) protection: Protection,
     pub(super) date: NaiveDate,
     pub(super) started: Instant,

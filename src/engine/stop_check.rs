@@ -35,8 +35,9 @@ impl Run {
             return Ok(None);
         }
         let began = Instant::now();
-        self.take_over_git_settings(iteration, self.parts.gate.spared_git())?;
         let mut collected = self.collect_evidence(iteration, &Turn::default())?;
+        iteration.spared_git = self.parts.gate.spared_git();
+        self.take_over_git_settings(iteration, &mut collected.evidence)?;
         let mut verdict = self.judge(&collected.evidence);
         if worth_checking(&collected.evidence, Completion::Whole)
             && !verdict.findings.iter().any(cannot_be_fixed)

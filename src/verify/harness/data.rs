@@ -80,7 +80,8 @@ pub(super) fn of_input(reader: &mut Reader<'_>, command: &ShellCommand, place: &
     }
 }
 
-/// The files that `diff`, `cmp`, and `comm` compare a program's output with, and the sums of `sha256sum -c`.
+/// The files that `diff`, `cmp`, and `comm` compare a program's output with, and the sums of
+/// `sha256sum -c`.
 pub(super) fn of_comparison(
     reader: &mut Reader<'_>,
     program: &str,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// A language that is run from its source.
+/// A language that a cheat can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Shell,

@@ -3,6 +3,7 @@
 //! Invariant: everything happens in throw-away rooms; the working tree is not changed. Each cheat
 //! goes through the same path as a verdict. Not in this folder: the output of the result.
 
+mod attack;
 mod cheats;
 mod comparison;
 mod fakes;
