@@ -34,9 +34,9 @@ struct Running {
 #[derive(Default)]
 struct Settings {
     seen: Vec<Option<FileIdentity>>,
-    /// Has anything run since nothing did?
+    /// May a command have run since the last look at which none did?
     ran: bool,
-    /// Was one of them replaced while something may have run?
+    /// Was one of them replaced while a command may have run?
     doubtful: bool,
 }
 
@@ -84,8 +84,8 @@ impl Rooms {
         self.running().own.planted().map(Path::to_owned)
     }
 
-    /// Did no command change git's mounted settings so far? A look after each command finds more
-    /// changes to be made outside.
+    /// Did no command change git's mounted settings so far? If this is asked after each command, more
+    /// changes are known to come from outside.
     pub(super) fn spared_git(&self) -> bool {
         let mut running = self.running();
         running.look();
@@ -109,7 +109,7 @@ impl Rooms {
 
 impl Running {
     fn look(&mut self) {
-        // First: what starts between the two looks would be missed.
+        // Before the files: a command that starts in between would be missed.
         let is_quiet = self.online.iter().chain([&self.own]).all(|room| room.is_quiet());
         let now = self.own.at_mounts();
         self.git.doubtful |= self.git.ran && now != self.git.seen;
