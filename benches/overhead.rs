@@ -1,11 +1,15 @@
 //! What the runner costs beside the work itself: time, memory, start-up.
 //!
 //! The scripted agent does trivial work (write a file, tick, commit) on ten criteria; a
-//! plain bash loop does the same. Then a turn with a million updates. Prints medians and
-//! ratios; `cargo bench --bench overhead`. Memory is read from /proc, so only on Linux.
+//! plain bash loop does the same, with `git status` before each commit; in a small repository,
+//! and in one of 50,000 files and 20,000 commits. Then a turn with a million updates. Prints
+//! medians and ratios; `cargo bench --bench overhead`. Memory is read from /proc, so only on
+//! Linux.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
+#[path = "support/imported.rs"]
+mod imported;
 mod support;
 
 use std::io::{BufRead, BufReader};
@@ -14,10 +18,18 @@ use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{Event, EventKind};
 
+use imported::median;
 use support::{Outcome, Place, RUNNER, mib, peak_of, succeed};
 
 const CRITERIA: u32 = 10;
-const ROUNDS: usize = 9;
+/// A history: files of its first commit, and commits that change one of them each.
+struct History {
+    files: usize,
+    commits: usize,
+}
+
+const SMALL: History = History { files: 1, commits: 0 };
+const LARGE: History = History { files: 50_000, commits: 20_000 };
 const FLOOD: u64 = 1_000_000;
 
 /// What the agent does for each criterion.
@@ -31,7 +43,8 @@ turns:
 
 fn main() -> Outcome<()> {
     version()?;
-    iterations()?;
+    iterations("a small repository", &SMALL, 9)?;
+    iterations("50,000 files and 20,000 commits", &LARGE, 5)?;
     flood()
 }
 
@@ -50,23 +63,25 @@ fn version() -> Outcome<()> {
 }
 
 /// Ten trivial criteria, beside a bash loop.
-fn iterations() -> Outcome<()> {
+fn iterations(name: &str, history: &History, rounds: usize) -> Outcome<()> {
     let (mut ours, mut bash, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let place = Place::new(CRITERIA as usize, HONEST)?;
+    for _ in 0..rounds {
+        let place = history.place(HONEST)?;
         ours.push(time(|| {
             let output = place.runner().stdout(Stdio::null()).status()?;
             if output.success() { Ok(()) } else { Err(format!("the run: {output}").into()) }
         })?);
-        let place = Place::new(CRITERIA as usize, "")?;
-        bash.push(time(|| succeed(place.command("bash").args(["-ec", &bash_loop()])))?);
-        let place = Place::new(CRITERIA as usize, HONEST)?;
+        let place = history.place("")?;
+        bash.push(time(|| {
+            succeed(place.command("bash").args(["-ec", &bash_loop()]).stdout(Stdio::null()))
+        })?);
+        let place = history.place(HONEST)?;
         peaks.push(follow(&place)?.peak);
     }
     let (ours, bash) = (median(ours), median(bash));
     let over = ours.saturating_sub(bash) / CRITERIA;
     peaks.sort_unstable();
-    println!("\n{CRITERIA} trivial criteria, scripted agent, median of {ROUNDS}:");
+    println!("\n{name}: {CRITERIA} trivial criteria, scripted agent, median of {rounds}:");
     line("ralph-copilot", ours);
     line("bash loop", bash);
     println!("  {:<28} {:>9.2}", "ratio", ours.as_secs_f64() / bash.as_secs_f64());
@@ -94,6 +109,18 @@ fn flood() -> Outcome<()> {
         );
     }
     Ok(())
+}
+
+impl History {
+    /// A repository with this history, whose task comes last.
+    fn place(&self, script: &str) -> Outcome<Place> {
+        let first = (0..self.files).map(|file| (imported::path(file), "0".to_owned())).collect();
+        let later = (1..=self.commits)
+            .map(|commit| vec![(imported::path(commit % self.files), commit.to_string())]);
+        Place::after(CRITERIA as usize, script, |repo| {
+            imported::import(repo, std::iter::once(first).chain(later))
+        })
+    }
 }
 
 struct Followed {
@@ -124,6 +151,7 @@ fn bash_loop() -> String {
         "for number in $(seq -f %04g {CRITERIA}); do
             echo \"step $number\" > out.txt
             sed -i \"s/- \\[ \\] step $number/- [x] step $number/\" tasks/job/TASK.md
+            git status --porcelain
             git add -A
             git commit -qm \"ralph(job): [step $number] - work\"
         done"
@@ -136,11 +164,6 @@ fn time(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
     Ok(started.elapsed())
 }
 
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all[all.len() / 2]
-}
-
 fn line(name: &str, time: Duration) {
-    println!("  {name:<28} {:>9.2} ms", time.as_secs_f64() * 1000.0);
+    println!("  {name:<28} {:>9.2} ms", imported::millis(time));
 }

@@ -22,15 +22,28 @@ pub(crate) struct Place {
 impl Place {
     /// A task `job` of criteria `step 0001`, `step 0002`, …, and an agent that does this.
     pub(crate) fn new(criteria: usize, script: &str) -> Outcome<Self> {
+        let init = |repo: &Path| {
+            succeed(Command::new("git").args(["init", "-qb", "main"]).current_dir(repo))
+        };
+        Self::after(criteria, script, init)
+    }
+
+    /// The same, in a repository that this makes, with its history.
+    pub(crate) fn after(
+        criteria: usize,
+        script: &str,
+        history: impl FnOnce(&Path) -> Outcome<()>,
+    ) -> Outcome<Self> {
         let place = Self { dir: TempDir::new()? };
         let repo = place.repo();
+        fs::create_dir(&repo)?;
+        history(&repo)?;
         fs::create_dir_all(repo.join("tasks/job"))?;
         let boxes: String = (1..=criteria).map(|at| format!("- [ ] step {at:04}\n")).collect();
         fs::write(repo.join("tasks/job/TASK.md"), format!("# Job\n\n{boxes}"))?;
         fs::write(place.script(), script)?;
         for args in [
-            &["init", "-qb", "main"][..],
-            &["config", "user.name", "Ada"],
+            &["config", "user.name", "Ada"][..],
             &["config", "user.email", "ada@example.org"],
             &["add", "-A"],
             &["commit", "-qm", "first"],

@@ -63,8 +63,9 @@ pub(super) fn copilot_settings() -> Vec<PathBuf> {
     own.iter().flat_map(|own| COPILOT_SETTINGS.map(|name| own.join(name))).collect()
 }
 
-/// The folders of another agent, and the files that its command line names.
-pub(super) fn other(home: &Path, command: &AgentCommand) -> AgentFolders {
+/// The folders of another agent, and the files outside the tree that its command line names. Its
+/// relative paths begin in the tree.
+pub(super) fn other(home: &Path, tree: &Path, command: &AgentCommand) -> AgentFolders {
     let words: Vec<&str> = command
         .program
         .to_str()
@@ -82,20 +83,29 @@ pub(super) fn other(home: &Path, command: &AgentCommand) -> AgentFolders {
         .filter(|folder| folder.exists())
         .collect();
     let fixed = writable.iter().flat_map(|folder| SETTINGS.map(|name| folder.join(name))).collect();
-    let files = words.iter().map(Path::new).filter(|path| path.is_absolute());
-    let readable = files.filter(|path| path.is_file()).map(Path::to_owned).collect();
-    writable.extend(memory(command));
+    let files = words.iter().filter_map(|word| named_file(tree, Path::new(word)));
+    let readable = files.filter(|path| path.is_file()).collect();
+    writable.extend(memory(tree, command));
     AgentFolders { writable, fixed, readable }
 }
 
+/// An absolute path, or where a relative one leads out of the tree.
+fn named_file(tree: &Path, word: &Path) -> Option<PathBuf> {
+    if word.is_absolute() {
+        return Some(word.to_owned());
+    }
+    let folder = tree.join(word.parent()?).canonicalize().ok()?;
+    (!folder.starts_with(tree)).then(|| folder.join(word.file_name().unwrap_or_default()))
+}
+
 /// The file in which the built-in scripted agent counts across processes.
-fn memory(command: &AgentCommand) -> Option<PathBuf> {
+fn memory(tree: &Path, command: &AgentCommand) -> Option<PathBuf> {
     let ours = std::env::current_exe().ok()?;
     let [word, script] = command.args.as_slice() else { return None };
     if command.program != ours || word != "agent" {
         return None;
     }
-    let memory = AgentScript::load(Path::new(script)).ok()?.memory?;
+    let memory = tree.join(AgentScript::load(&tree.join(script)).ok()?.memory?);
     // A missing file cannot be mounted; an empty one counts nothing.
     drop(std::fs::OpenOptions::new().create(true).append(true).open(&memory));
     Some(memory)
@@ -126,7 +136,7 @@ mod tests {
             let command = AgentCommand { program, args: words.collect(), kind: AgentKind::Other };
             let expected: Vec<_> =
                 expected.map(|name| home.path().join(name)).into_iter().collect();
-            assert_eq!(other(home.path(), &command).writable, expected, "{command:?}");
+            assert_eq!(other(home.path(), home.path(), &command).writable, expected, "{command:?}");
         }
     }
 }

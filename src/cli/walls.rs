@@ -189,7 +189,7 @@ impl RunWalls {
                 Walls::Namespaces(outer(&self.editable(), &own))
             }
             (Tier::Full, AgentKind::Other) => {
-                let own = agent_folders::other(&self.view.home, command);
+                let own = agent_folders::other(&self.view.home, &self.view.seen_at, command);
                 let mut view = self.editable();
                 view.visible.extend(own.readable.iter().cloned());
                 view.network = Network::Host;
@@ -212,7 +212,7 @@ impl RunWalls {
                 })
             }
             (Tier::Partial, AgentKind::Other) => {
-                let own = agent_folders::other(&self.view.home, command);
+                let own = agent_folders::other(&self.view.home, &self.view.seen_at, command);
                 let mut view = self.view.clone();
                 view.visible.extend(own.readable.iter().chain(&own.writable).cloned());
                 view.network = Network::Host;
@@ -243,7 +243,7 @@ impl RunWalls {
             (Tier::Full | Tier::Off, _) => false,
             (Tier::Partial, AgentKind::Copilot) => true,
             (Tier::Partial, AgentKind::Other) => {
-                let own = agent_folders::other(&self.view.home, command);
+                let own = agent_folders::other(&self.view.home, &self.view.seen_at, command);
                 let mut shown = own.writable.iter().chain(&own.readable).chain([&self.view.tree]);
                 tokens().is_some_and(|folder| shown.any(|path| folder.starts_with(path)))
             }

@@ -17,7 +17,7 @@ use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::reader::{Judges, ReadAt, Reader, Unread};
-use super::shell::{ShellCommand, scan};
+use super::shell::{ShellCommand, scan_within};
 use super::sources;
 use super::table::Table;
 use super::tasks;
@@ -45,7 +45,7 @@ impl Reader<'_> {
     }
 
     fn read(&mut self, text: &str, place: &ReadAt, depth: usize) {
-        let commands = scan(text);
+        let commands = scan_within(text, &place.compared_here());
         data::of_text(self, text, place);
         let mut place = place.clone();
         let mut variables = Variables::of(&place.arguments);
@@ -68,6 +68,7 @@ impl Reader<'_> {
                 continue;
             }
             for command in variables.expand(self.start, &place.folder, command) {
+                let place = place.run_by(&command, &commands[at + 1..]);
                 self.command(&command, &commands[..at], &commands, &place, depth);
             }
         }

@@ -12,6 +12,7 @@ use super::loaded;
 use super::paths::{folder, inside, normal, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
 use super::scripts;
+use super::shell::scan;
 use super::tools;
 
 /// Reads what a named entry runs.
@@ -79,6 +80,7 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
     let (_, always) = makefile::recipe(&parsed, ".PHONY");
     let explicit = makefile::targets(&parsed);
     let mut done: BTreeSet<String> = BTreeSet::new();
+    // The recipe of a target compares what the recipes of its needs write.
     while let Some(target) = targets.pop() {
         if !done.insert(target.clone()) {
             continue;
@@ -94,6 +96,7 @@ fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: us
         }
         for recipe in of_stems(reader, &recipe, &place) {
             reader.recipe(&recipe, &place, depth + 1);
+            place = place.before(&scan(&recipe));
         }
         targets.extend(needs);
     }

@@ -9,7 +9,7 @@ use super::expand::globbed;
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{folder, inside, sounds_like_a_check};
 use super::programs::{self, Program};
-use super::shell::ShellCommand;
+use super::shell::{ComparedElsewhere, ShellCommand, compared_files};
 use super::table::Table;
 
 /// The files that the checks run and look at.
@@ -46,6 +46,36 @@ pub(super) struct ReadAt {
     pub(super) arguments: Vec<String>,
     /// A check's own line, or what it runs.
     pub(super) direct: bool,
+    /// What the line that runs this one compares, with paths from the root.
+    pub(super) compared: ComparedElsewhere,
+}
+
+impl ReadAt {
+    /// The place of what a command of a text runs.
+    pub(super) fn run_by(&self, command: &ShellCommand, later: &[ShellCommand]) -> Self {
+        let checks = || command.words.iter().any(|word| sounds_like_a_check(word));
+        let mut place = self.before(later);
+        place.compared.output = command.compared && !checks();
+        place
+    }
+
+    /// The place of a text after which these commands run: they may compare files that it writes.
+    pub(super) fn before(&self, later: &[ShellCommand]) -> Self {
+        let files = compared_files(later).filter_map(|name| inside(&self.folder, name));
+        let files = files.filter_map(|path| Some(path.to_str()?.to_owned()));
+        let mut place = self.clone();
+        place.compared.files.extend(files);
+        place
+    }
+
+    /// What the caller compares, as this folder's commands name it.
+    pub(super) fn compared_here(&self) -> ComparedElsewhere {
+        let here = |path: &String| {
+            Some(Path::new(path).strip_prefix(&self.folder).ok()?.to_str()?.to_owned())
+        };
+        let files = self.compared.files.iter().filter_map(here).collect();
+        ComparedElsewhere { output: self.compared.output, files }
+    }
 }
 
 /// Something to read.
@@ -63,7 +93,7 @@ pub(super) struct Reader<'a> {
     pub(super) found: Judges,
     /// With the place, and how many scripts run it.
     pub(super) unread: Vec<(Unread, ReadAt, usize)>,
-    seen: BTreeSet<(PathBuf, String, Vec<String>)>,
+    seen: BTreeSet<(PathBuf, String, Vec<String>, ComparedElsewhere)>,
     /// A script runs whose name is not known.
     pub(super) blind: bool,
     submodules: Vec<PathBuf>,
@@ -129,7 +159,8 @@ impl<'a> Reader<'a> {
     }
 
     fn is_new(&mut self, path: &Path, text: &str, place: &ReadAt) -> bool {
-        self.seen.insert((path.to_owned(), text.to_owned(), place.arguments.clone()))
+        let (arguments, compared) = (place.arguments.clone(), place.compared.clone());
+        self.seen.insert((path.to_owned(), text.to_owned(), arguments, compared))
     }
 
     pub(super) fn recipe(&mut self, text: &str, place: &ReadAt, depth: usize) {
@@ -204,13 +235,15 @@ impl<'a> Reader<'a> {
 
     fn add(&mut self, path: &Path, place: &ReadAt, depth: usize) {
         let Some(path) = self.add_with_links(path) else { return };
-        if !self.is_new(&path, "", place) {
+        let mut place = place.clone();
+        place.compared.output = false;
+        if !self.is_new(&path, "", &place) {
             return;
         }
         if place.direct && !self.is_known(&path) {
             self.found.judge_is_subject.insert(path.clone());
         }
-        self.unread.push((Unread::Judge(path), place.clone(), depth + 1));
+        self.unread.push((Unread::Judge(path), place, depth + 1));
     }
 
     /// Submodules that a command's words name, or in which it runs.

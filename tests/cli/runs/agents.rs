@@ -204,6 +204,17 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
 }
 
 #[test]
+fn a_file_outside_that_its_command_names_from_the_tree_is_seen() {
+    let repo = Repo::new(THREE);
+    let absolute = repo.agent(HONEST);
+    let beside = repo.beside("agent.yaml");
+    let relative = absolute.replace(beside.to_str().expect("text"), "../agent.yaml");
+    assert_ne!(relative, absolute);
+    let ran = repo.ralph(&["run", "demo", "--agent", &relative]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn one_that_is_not_there_is_told_before_anything_is_done() {
     let repo = Repo::new(THREE);
     let ran = repo.ralph(&["run", "demo", "--agent", "no-such-agent --acp"]);

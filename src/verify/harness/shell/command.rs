@@ -1,5 +1,6 @@
 //! A simple command of a shell text, and where its output goes.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The use of a command's result.
@@ -72,6 +73,17 @@ pub(super) enum Into {
     Case,
     /// The commands of a pipeline.
     Pipeline(usize),
+    /// A comparison in the text that runs this one.
+    Caller,
+}
+
+/// What the text that runs another one compares of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::verify::harness) struct ComparedElsewhere {
+    /// Everything that it prints.
+    pub(in crate::verify::harness) output: bool,
+    /// Files that it may write.
+    pub(in crate::verify::harness) files: BTreeSet<String>,
 }
 
 /// The known facts about a text, other than its commands.
@@ -80,6 +92,19 @@ pub(super) struct Flow {
     pub(super) captures: Vec<Capture>,
     /// Words that a `case` compares.
     pub(super) cases: Vec<String>,
+    /// Files that the caller of the text compares.
+    pub(super) files: BTreeSet<String>,
+}
+
+impl Flow {
+    /// Adds what the caller of a text compares of its commands.
+    pub(super) fn end(&mut self, commands: usize, elsewhere: &ComparedElsewhere) {
+        self.files.clone_from(&elsewhere.files);
+        if elsewhere.output {
+            let whole = Capture { commands: 0..commands, into: Into::Caller, status: false };
+            self.captures.push(whole);
+        }
+    }
 }
 
 /// Whether a word uses a variable.

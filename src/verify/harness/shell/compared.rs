@@ -124,7 +124,10 @@ impl Settled<'_> {
         let after = || self.found.iter().skip(at + 1);
         let piped =
             |pipeline: usize| after().any(|it| it.pipeline == pipeline && self.compares(it));
-        let reads = |file: &String| after().any(|it| mentions(it, file) && self.compares(it));
+        let reads = |file: &String| {
+            self.flow.files.contains(file)
+                || after().any(|it| mentions(it, file) && self.compares(it))
+        };
         let captured = |capture: &Capture| {
             !capture.status
                 && capture.commands.contains(&at)
@@ -133,7 +136,7 @@ impl Settled<'_> {
                     Into::Word(by, _) => self.found.get(*by).is_some_and(|by| {
                         self.compares(by) || by.words.is_empty() || !only_shows(by)
                     }),
-                    Into::Case => true,
+                    Into::Case | Into::Caller => true,
                     Into::Pipeline(pipeline) => piped(*pipeline),
                 }
         };
@@ -180,6 +183,13 @@ impl Settled<'_> {
         let mut calls = self.found.iter().filter(calls).peekable();
         calls.peek().is_some() && calls.all(|command| command.compared)
     }
+}
+
+/// Words of comparing commands: the files that they compare are among them.
+pub(in super::super) fn compared_files(commands: &[ShellCommand]) -> impl Iterator<Item = &str> {
+    let comparing = commands.iter().filter(|command| command.compared || compares(command));
+    let words = comparing.flat_map(|command| command.words.iter().skip(1).chain(&command.stdin));
+    words.map(|word| word.trim_start_matches("./"))
 }
 
 /// Whether a command reads a file.

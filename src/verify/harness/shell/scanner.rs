@@ -22,6 +22,16 @@ pub(super) fn read(text: &str) -> (Vec<ShellCommand>, Flow) {
     (scanner.found, scanner.flow)
 }
 
+/// Files that a command's words name as its output: those of `tee`, and the value of `-o`.
+fn outputs(words: &[String]) -> impl Iterator<Item = &str> {
+    let tee = words.first().is_some_and(|word| word == "tee");
+    let named = |word: &str| matches!(word, "-o" | "--out" | "--output");
+    words.iter().enumerate().skip(1).filter_map(move |(at, word)| {
+        let glued = || word.strip_prefix("--output=").or_else(|| word.strip_prefix("--out="));
+        if tee || named(&words[at - 1]) { Some(word.as_str()) } else { glued() }
+    })
+}
+
 /// Whether the other side of a `||` only ends the line with an error.
 fn gives_up(tokens: &[Token]) -> bool {
     let mut words = tokens.iter().map(|token| match token {
@@ -365,10 +375,8 @@ impl Scanner {
             });
             self.flow.captures.extend(captures);
             let function = at.functions.last().map(|(name, _)| name.clone());
-            if at.command.words.first().is_some_and(|word| word == "tee") {
-                let files = at.command.words.iter().skip(1);
-                at.command.outputs.extend(files.map(|it| it.trim_start_matches("./").to_owned()));
-            }
+            let named = outputs(&at.command.words);
+            at.command.outputs.extend(named.map(|it| it.trim_start_matches("./").to_owned()));
             self.found.push(ShellCommand { function, ..at.command.clone() });
         }
         if pipeline_ends {

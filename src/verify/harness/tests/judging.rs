@@ -60,6 +60,11 @@ fn judges_are_found_where_commands_run_them() {
         ("php -l app.php && node --check app.js && ruby -wc app.rb && deno check app.ts", &[]),
         ("python3 app.py 7 | grep -q 49", &[]),
         ("python3 app.py > out; grep -q x out", &[]),
+        ("python3 app.py -o out && grep -q x out", &[]),
+        ("python3 app.py --output=./out && diff out want.txt", &[]),
+        ("python3 app.py -o out && grep -q PASS out", &["app.py"]),
+        ("sh check.sh -o out && grep -q x out", &["check.sh"]),
+        ("bash -c 'python3 app.py 7' | grep -q 49", &[]),
         ("test \"$(sh sq.sh 7)\" = 49", &[]),
         ("[ \"`sh sq.sh 7`\" = 49 ]", &[]),
         ("(cd web; ../app.py) | grep x", &[]),
@@ -78,6 +83,43 @@ fn judges_are_found_where_commands_run_them() {
         .filter(|(_, judged, expected)| judged != *expected)
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_a_named_entry_prints_or_writes_may_be_compared_by_its_caller() {
+    let entries = [
+        (
+            "Makefile",
+            "out.txt: app.py\n\tpython3 app.py > $@\nrun:\n\t@sh sq.sh 7\ncheck: out.txt\n\tdiff out.txt want.txt\nlint:\n\tsh sq.sh 7\nbuild:\n\tsh gen.sh\n",
+        ),
+        ("package.json", r#"{"scripts": {"start": "node app.js", "test": "node app.js"}}"#),
+        ("gen.sh", "set -e\npython3 app.py -o made/out.txt\nsh check.sh > out.txt\n"),
+        ("app.py", ""),
+        ("app.js", ""),
+        ("sq.sh", ""),
+        ("check.sh", ""),
+    ];
+    let cases: &[(&str, &[&str])] = &[
+        ("make -s out.txt && grep -qx 42 out.txt", &[]),
+        ("make out.txt && cat ./out.txt | grep -qx 42", &[]),
+        ("make out.txt", &["app.py"]),
+        ("make out.txt && grep -q PASS out.txt", &["app.py"]),
+        ("make out.txt && test -f out.txt", &["app.py"]),
+        ("make check", &[]),
+        ("make -s run | grep -qx 49", &[]),
+        ("test \"$(make -s run)\" = 49", &[]),
+        ("make run", &["sq.sh"]),
+        ("make lint | grep -q 49", &["sq.sh"]),
+        ("npm start --silent | grep -q 42", &[]),
+        ("npm test | grep -q 42", &["app.js"]),
+        ("make build && diff made/out.txt want.txt", &["check.sh", "gen.sh"]),
+        ("make build && diff out.txt want.txt", &["app.py", "check.sh", "gen.sh"]),
+    ];
+    for (command, expected) in cases {
+        let mut found = super::tree::judged(&entries, command);
+        found.retain(|path| !matches!(path.as_str(), "Makefile" | "package.json" | "want.txt"));
+        assert_eq!(found, *expected, "{command}");
+    }
 }
 
 #[test]
