@@ -18,8 +18,8 @@ use crate::config;
 use crate::model::{Checkpoint, ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _, STATE,
-    Seen, Table, claims, derive, moved_on,
+    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _,
+    RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.
@@ -97,6 +97,9 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
     let repo = &place.repo;
     let named = |name: &str| {
         repo.revision(name)?.ok_or_else(|| {
+            if name == "HEAD" {
+                return Failure::from(RepoProblem::Unborn);
+            }
             Failure::new(ExitCode::Repository, format!("no commit named `{name}`"))
                 .hint("fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`")
         })

@@ -387,6 +387,9 @@ fn what_a_clone_lacks_is_named_with_the_way_out() {
     let ran = repo.ralph(&["verify", "demo", "--base", "nowhere"]);
     assert_eq!(ran.code, Some(8));
     assert!(ran.stderr.contains("no commit named `nowhere`"), "{}", ran.stderr);
+    let unborn = Repo::empty().ralph(&["verify", "demo"]);
+    assert_eq!(unborn.code, Some(8));
+    assert!(unborn.stderr.contains("hint: create the first commit"), "{}", unborn.stderr);
     let to = repo.beside("shallow").display().to_string();
     let from = format!("file://{}", repo.root().display());
     repo.git(&["clone", "--quiet", "--depth", "1", "--branch", "work", &from, &to]);

@@ -22,6 +22,8 @@ use crate::repo::{Repo, story};
 
 /// Cases of each kind in a sample.
 const SAMPLE: usize = 24;
+/// The tier to run in, if not the best one.
+const TIER: &str = "RALPH_TEST_TIER";
 /// Cases that run at a time.
 const WORKERS: usize = 3;
 
@@ -43,7 +45,8 @@ fn run(case: &Case) -> (Outcome, String) {
         assert!(ran.expect("sh runs").success(), "{}: {command}", case.name);
     }
     let script = "turns: [{steps: [{run: sh build.sh}, {say: Done!}]}]";
-    let limits = ["--max-iterations", "1", "--stuck-threshold", "1", "--no-stop-check"];
+    let tier = format!("--sandbox={}", std::env::var(TIER).as_deref().unwrap_or("auto"));
+    let limits = ["--max-iterations", "1", "--stuck-threshold", "1", "--no-stop-check", &tier];
     let ran = repo.run(script, &limits);
     let told = format!("{}\n{}", story(&repo, &ran), ran.stderr);
     let outcome = match ran.code {
