@@ -27,6 +27,7 @@ mod room;
 mod rooms;
 mod settings;
 mod status;
+mod suspects;
 mod tracked;
 mod tree_changes;
 mod tree_files;

@@ -1,34 +1,31 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: one walk over the tree; renames are not detected; a path that is marked "assumed
+//! Invariant: git looks only at the paths that may differ, all in one walk; renames are not detected; a path that is marked "assumed
 //! unchanged" is read anyway, because that mark can hide a change. Not in this file: the author of
 //! a change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use git2::{
-    DiffOptions, ErrorCode, Index, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime, Repository,
-    StatusOptions, Statuses,
+    DiffOptions, ErrorCode, Index, IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime,
+    Repository, StatusOptions, StatusShow,
 };
 
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
+use super::suspects::suspects;
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
-        let statuses = self.look(
-            repo,
-            StatusOptions::new().include_untracked(true).recurse_untracked_dirs(true),
-        )?;
+        let (found, entries) = self.look(repo, false)?;
         let mut status = Status::default();
-        for entry in &statuses {
-            let path = path(entry.path_bytes());
-            match meaning(entry.status()) {
+        for (path, flags) in found {
+            match meaning(flags) {
                 Some(Seen::Tracked(kind)) => status.tracked.push(PathChange { path, kind }),
                 Some(Seen::Untracked) => {
                     status.untracked.insert(path);
@@ -36,7 +33,7 @@ impl GitRepo {
                 None => {}
             }
         }
-        let hidden = self.hidden(repo)?;
+        let hidden = self.hidden(repo, entries)?;
         status.tracked.retain(|change| !hidden.left_out.contains(&change.path));
         status.tracked.extend(hidden.changed);
         status.tracked.sort();
@@ -46,48 +43,52 @@ impl GitRepo {
 
     /// The ignored entries; a folder that is ignored as a whole is one.
     pub(super) fn ignored_in(&self, repo: &Repository) -> Result<Vec<PathBuf>, VerifyError> {
-        let statuses = self.look(
-            repo,
-            StatusOptions::new()
-                .include_ignored(true)
-                .recurse_ignored_dirs(false)
-                // An ignored file in a folder that holds nothing else is found only so.
-                .include_untracked(true)
-                .recurse_untracked_dirs(true),
-        )?;
-        let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
-        Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
+        // An ignored file in a folder that holds nothing else is found only among the untracked.
+        let (found, _) = self.look(repo, true)?;
+        Ok(found
+            .into_iter()
+            .filter(|(_, flags)| flags.is_ignored())
+            .map(|(path, _)| path)
+            .collect())
     }
 
-    /// Asks git. Files whose time is not conclusive are read once, and their time is recorded in
-    /// the index, unless another process holds it.
-    fn look<'r>(
+    /// Asks git about the paths that may differ. Returns the entries of the index, too.
+    fn look(
         &self,
-        repo: &'r Repository,
-        options: &mut StatusOptions,
-    ) -> Result<Statuses<'r>, VerifyError> {
-        remove_pipes(&self.root);
+        repo: &Repository,
+        ignored: bool,
+    ) -> Result<(Flags, Vec<IndexEntry>), VerifyError> {
         self.refuse_links(repo)?;
-        options.renames_head_to_index(false).renames_index_to_workdir(false);
-        let noted = repo.statuses(Some(options.update_index(true)));
-        match noted {
-            Err(error) if error.code() == ErrorCode::Locked => {
-                repo.statuses(Some(options.update_index(false)))
+        let failed = || self.failed("compare the working tree with HEAD");
+        let mut index = repo.index().map_err(failed())?;
+        index.read(false).map_err(failed())?;
+        let entries: Vec<IndexEntry> = index.iter().collect();
+        let Some(suspects) = suspects(&self.root, &index, &entries) else {
+            remove_pipes(&self.root);
+            return Ok((
+                ask(repo, StatusShow::IndexAndWorkdir, ignored, &[]).map_err(failed())?,
+                entries,
+            ));
+        };
+        let mut found = ask(repo, StatusShow::Index, ignored, &[]).map_err(failed())?;
+        if !suspects.is_empty() {
+            for (path, flags) in
+                ask(repo, StatusShow::Workdir, ignored, &suspects).map_err(failed())?
+            {
+                *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
             }
-            other => other,
         }
-        .map_err(self.failed("compare the working tree with HEAD"))
+        Ok((found, entries))
     }
 
     /// Checks the paths whose index flags hide them from `git status`.
-    fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
-        let index = repo.index().map_err(self.failed("read the index"))?;
+    fn hidden(&self, repo: &Repository, entries: Vec<IndexEntry>) -> Result<Hidden, VerifyError> {
         let mut shown = Index::new().map_err(self.failed("make an index"))?;
         let mut paths = DiffOptions::new();
         paths.disable_pathspec_match(true).include_typechange(true);
         let mut hidden = Hidden::default();
         let mut any = false;
-        for mut entry in index.iter() {
+        for mut entry in entries {
             let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
             let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
             let skipped = entry.flags_extended & skip != 0;
@@ -115,6 +116,40 @@ impl GitRepo {
         hidden.changed = super::history::changes(&diff);
         Ok(hidden)
     }
+}
+
+/// Git's flags by path.
+type Flags = BTreeMap<PathBuf, git2::Status>;
+
+/// Asks git about some paths, or about all. Files whose time is not conclusive are read once, and
+/// their time is recorded in the index, unless another process holds it.
+fn ask(
+    repo: &Repository,
+    show: StatusShow,
+    ignored: bool,
+    paths: &[PathBuf],
+) -> Result<Flags, git2::Error> {
+    let mut options = StatusOptions::new();
+    options
+        .show(show)
+        .include_ignored(ignored)
+        .recurse_ignored_dirs(false)
+        .include_untracked(true)
+        .recurse_untracked_dirs(true)
+        .renames_head_to_index(false)
+        .renames_index_to_workdir(false)
+        .disable_pathspec_match(true);
+    for path in paths {
+        options.pathspec(path);
+    }
+    let noted = repo.statuses(Some(options.update_index(true)));
+    let statuses = match noted {
+        Err(error) if error.code() == ErrorCode::Locked => {
+            repo.statuses(Some(options.update_index(false)))
+        }
+        other => other,
+    }?;
+    Ok(statuses.iter().map(|entry| (path(entry.path_bytes()), entry.status())).collect())
 }
 
 /// Changes hidden by flags of the index.

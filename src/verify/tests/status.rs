@@ -1,0 +1,96 @@
+//! The working tree against HEAD: what git says, however a change is hidden.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
+use super::test_repo::TestRepo;
+use crate::verify::Repo as _;
+
+/// Longer than the clock of files stands still: only then does a file's time decide.
+const SETTLED: Duration = Duration::from_millis(50);
+
+const CHANGES: [&str; 34] = [
+    "true",
+    "echo more >> src/lib.txt",
+    // The same size and time.
+    "cp -p src/lib.txt ../kept; echo edoc > src/lib.txt; touch -r ../kept src/lib.txt",
+    "cp src/lib.txt new; echo edoc > new; mv new src/lib.txt",
+    "touch src/lib.txt",
+    "ln -f tests/other.py src/lib.txt",
+    "rm src/lib.txt",
+    "rm src/lib.txt; mkdir src/lib.txt; echo x > src/lib.txt/in",
+    "rm src/lib.txt; ln -s ../tests/other.py src/lib.txt",
+    "mv src ../moved; ln -s ../moved src",
+    "rm -rf src; echo x > src",
+    "rm -rf src",
+    "chmod +x src/lib.txt",
+    "mkfifo src/pipe; mkfifo a.gitignore",
+    "echo x > src/new; mkdir -p a/b; echo x > a/b/c",
+    "mkdir -p a/b/c",
+    "echo '*' > src/.gitignore; echo x > src/hidden",
+    "mkdir -p a; mkfifo a/.gitignore src/.gitignore; echo x > a/b",
+    "echo 'tests/new*' >> .gitignore; echo x > tests/new; echo x > tests/old",
+    "echo '/a/' >> .git/info/exclude; mkdir a; echo x > a/b; echo x > c",
+    "echo x > a; git add a",
+    "echo x > a; git add a; echo y >> a",
+    "echo x > a; git add a; rm a",
+    "echo x > a; git add -N a",
+    "git rm -q src/lib.txt",
+    "git rm -q --cached src/lib.txt",
+    "git mv src source",
+    "echo more >> src/lib.txt; git add src; git commit -qm more; echo yet >> src/lib.txt",
+    "git init -q inner; echo x > inner/a",
+    "mkdir odd; echo x > 'odd/!a'; echo x > '!b'; echo x > '#c'; echo x > 'd e'; echo x > '*'",
+    "mkdir '[a]'; echo x > '[a]/b'; echo x > 'a\\b'",
+    "echo x > src.txt; mkdir src-b; echo x > src-b/lib.txt",
+    "rm .git/index",
+    "git update-index --chmod=+x src/lib.txt",
+];
+
+/// Paths that differ, as git tells them.
+fn told_by_git(scene: &TestRepo) -> BTreeSet<String> {
+    let told = scene.git(&["status", "--porcelain", "-z", "-uall", "--no-renames"]);
+    let paths = told.split('\0').filter_map(|line| line.get(3..));
+    paths.map(|path| path.trim_end_matches('/').to_owned()).collect()
+}
+
+fn told_by_us(scene: &TestRepo) -> BTreeSet<String> {
+    let all = scene.repo().status().expect("status").all();
+    all.iter().map(|change| change.path.to_str().expect("text").to_owned()).collect()
+}
+
+/// Applies changes to a new repository, with a pause before them or not.
+fn changed(changes: &[&str], pause: Duration) -> TestRepo {
+    let scene = TestRepo::new();
+    scene.write("a.log", "ignored");
+    std::thread::sleep(pause);
+    // The index is newer than the files.
+    scene.git(&["update-index", "-q", "--really-refresh", "--force-write-index"]);
+    for change in changes {
+        let mut sh = Command::new("sh");
+        // What the first change took away fails the second one.
+        sh.args(["-c", change]).current_dir(&scene.root).output().expect("sh runs");
+    }
+    scene
+}
+
+#[test]
+fn is_what_git_says_after_any_change() {
+    let mut wrong = Vec::new();
+    for (at, change) in CHANGES.iter().enumerate() {
+        // git itself waits for a pipe in the place of a file that it reads.
+        let second = CHANGES[(at * 7 + 5) % CHANGES.len()];
+        let second = if change.contains("mkfifo") { "true" } else { second };
+        for (changes, pause) in
+            [(&[*change][..], Duration::ZERO), (&[*change], SETTLED), (&[*change, second], SETTLED)]
+        {
+            let scene = changed(changes, pause);
+            let (ours, theirs) = (told_by_us(&scene), told_by_git(&scene));
+            if ours != theirs {
+                wrong.push(format!("{changes:?}: {ours:?}, git says {theirs:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
