@@ -67,7 +67,7 @@ impl SecretFiles {
             .map_err(|error| Failure::new(ExitCode::Repository, error))?;
         let redactor = environment::redactor();
         let scrambler = Scrambler::default();
-        let mut all = Self { values: secret_values(root, settings), shown: Vec::new() };
+        let mut all = Self { values: values_in(root, &paths), shown: Vec::new() };
         for path in paths {
             let file = root.join(&path);
             if !tracked.contains(&path)
@@ -112,8 +112,13 @@ impl SecretFiles {
 
 /// The secret values in files of a folder and of HOME. Files that the settings open are left out.
 pub(super) fn secret_values(root: &Path, settings: &Settings) -> Vec<String> {
+    values_in(root, &candidates(root, settings))
+}
+
+/// The secret values in these files of a folder, and in files of HOME.
+fn values_in(root: &Path, paths: &BTreeSet<PathBuf>) -> Vec<String> {
     let home = etcetera::home_dir().unwrap_or_default();
-    let of_folder = candidates(root, settings).into_iter().map(|path| root.join(path));
+    let of_folder = paths.iter().map(|path| root.join(path));
     let values = of_folder
         .chain(logins(&home))
         .filter_map(|file| Some(environment::redactor().secret_values(&file, &text(&file)?)));

@@ -13,7 +13,7 @@ use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
 use crate::sandbox::{Bind, View, sockets_of, tools};
-use crate::verify::{GitRepo, Preflight, Repo as _, SourceTree as _};
+use crate::verify::{GitRepo, Preflight, Repo as _};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
 /// it.
@@ -88,10 +88,8 @@ pub(super) fn agent_settings(repo: &GitRepo) -> BTreeSet<PathBuf> {
     let paths = entries.map(|entry| entry.path());
     let is_setting = |path: &PathBuf| path.strip_prefix(root).is_ok_and(agent_setting);
     let mut found: BTreeSet<PathBuf> = paths.filter(is_setting).collect();
-    // A repository without a commit tracks nothing.
-    let tree = repo.checkpoint().and_then(|at| repo.files(&at.head, &[])).ok();
-    let tracked =
-        tree.iter().flat_map(|tree| tree.paths().keys()).filter_map(|path| outermost(path));
+    let tracked = repo.all_tracked().unwrap_or_default();
+    let tracked = tracked.iter().filter_map(|path| outermost(path));
     let nested = tracked.map(|path| root.join(path)).filter(|path| !found.contains(path));
     let nearest: BTreeSet<_> = nested.map(|path| (path.iter().count(), path)).collect();
     found.extend(nearest.into_iter().take(MOST_NESTED).map(|(_, path)| path));

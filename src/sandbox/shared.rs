@@ -17,6 +17,8 @@ use rustix::fs::{Access, XattrFlags, access, getxattr, listxattr, setxattr};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::sys::visit;
+
 /// Largest list of names, and largest value, of extended attributes in Linux, in bytes.
 const LARGEST_ATTRIBUTE: usize = 64 << 10;
 
@@ -28,8 +30,13 @@ const LARGEST_ATTRIBUTE: usize = 64 << 10;
 /// If a file cannot be copied that this user can write. Folders that cannot be read are passed
 /// over: the agent cannot read them either.
 pub fn separate(root: &Path) -> io::Result<usize> {
-    let mut shared: BTreeMap<(u64, u64), (u64, Vec<PathBuf>)> = BTreeMap::new();
-    collect(root, &mut shared);
+    let mut shared = Shared::new();
+    for part in visit(root.to_owned(), collect) {
+        for (file, (links, names)) in part {
+            let all = shared.entry(file).or_insert((links, Vec::new()));
+            all.1.extend(names);
+        }
+    }
     let elsewhere = |(links, names): &(u64, Vec<PathBuf>)| *links > names.len() as u64;
     let found: Vec<Vec<PathBuf>> =
         shared.into_values().filter(elsewhere).map(|(_, names)| names).collect();
@@ -61,12 +68,16 @@ fn is_writable(names: &[PathBuf]) -> bool {
     })
 }
 
-/// Finds the names below a folder of each file that has several.
-fn collect(folder: &Path, shared: &mut BTreeMap<(u64, u64), (u64, Vec<PathBuf>)>) {
+/// Files with several names: how many each has, and those that are known.
+type Shared = BTreeMap<(u64, u64), (u64, Vec<PathBuf>)>;
+
+/// Finds the names in a folder of each file that has several. Returns the folders in it.
+fn collect(folder: PathBuf, shared: &mut Shared) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
-            collect(&entry.path(), shared);
+            folders.push(entry.path());
         } else if let Some(meta) = kind.is_file().then(|| entry.metadata().ok()).flatten()
             && meta.nlink() > 1
         {
@@ -75,6 +86,7 @@ fn collect(folder: &Path, shared: &mut BTreeMap<(u64, u64), (u64, Vec<PathBuf>)>
             names.1.push(entry.path());
         }
     }
+    folders
 }
 
 /// Copies a file once, and links all these names to the copy.

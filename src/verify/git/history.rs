@@ -6,13 +6,13 @@
 use std::path::Path;
 
 use git2::{
-    Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree,
-    message_trailers_strs,
+    Commit, Delta, Diff, ErrorCode, ObjectType, Repository, Sort, Tree, message_trailers_strs,
 };
 
 use super::git_repo::GitRepo;
 use super::operation::in_progress;
 use super::plain::{oid, path};
+use super::tree_changes::{TreeChange, tree_changes};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Ancestor, COMMITS, Since};
@@ -168,12 +168,17 @@ impl GitRepo {
         from: Option<&Tree<'_>>,
         to: &Tree<'_>,
     ) -> Result<Vec<PathChange>, VerifyError> {
-        let mut options = DiffOptions::new();
-        options.include_typechange(true).skip_binary_check(true);
-        let diff = repo
-            .diff_tree_to_tree(from, Some(to), Some(&mut options))
-            .map_err(self.failed("compare trees"))?;
-        Ok(changes(&diff))
+        let found = tree_changes(repo, from, to).map_err(self.failed("compare trees"))?;
+        let kind = |change: &TreeChange| match (change.old, change.new) {
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            _ => ChangeKind::Modified,
+        };
+        let changes = found.into_iter();
+        let mut changes: Vec<PathChange> =
+            changes.map(|it| PathChange { kind: kind(&it), path: it.path }).collect();
+        changes.sort_unstable();
+        Ok(changes)
     }
 
     pub(super) fn held_in(

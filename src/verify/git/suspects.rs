@@ -5,7 +5,7 @@
 //! inode, size, mode, and times that git noted, which are older than the index. Git alone says
 //! whether and how the others differ.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -15,11 +15,8 @@ use std::path::{Path, PathBuf};
 use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
 
 use super::pipes::{PatternFile, pattern, remove_pipes};
+use crate::sys::visit;
 
-/// More threads do not list folders faster.
-const MOST_THREADS: usize = 4;
-/// As many folders are found before the threads divide them.
-const ENOUGH: usize = 64;
 /// More paths than this are not faster than all of them.
 const MOST: usize = 1_000;
 /// The bits of an entry's flags that are not the length of its name.
@@ -32,26 +29,11 @@ const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 pub(super) fn suspects(root: &Path, index: &Index, entries: &[IndexEntry]) -> Option<Vec<PathBuf>> {
     let written = index.path().and_then(|path| fs::metadata(path).ok())?;
     let older = Older(time(written.mtime(), written.mtime_nsec())?);
-    let mut waiting = VecDeque::from([Folder { prefix: Vec::new(), entries }]);
     let mut found = Found::default();
-    while waiting.len() < ENOUGH
-        && let Some(folder) = waiting.pop_front()
-    {
-        waiting.extend(folder.look(root, &older, &mut found));
+    let root_folder = Folder { prefix: Vec::new(), entries };
+    for part in visit(root_folder, |folder, found| folder.look(root, &older, found)) {
+        found.add(part);
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let waiting: Vec<Folder<'_>> = waiting.into();
-    std::thread::scope(|scope| {
-        let parts = waiting.chunks(waiting.len().div_ceil(threads).max(1));
-        let running: Vec<_> =
-            parts.map(|part| scope.spawn(|| Found::below(part, root, &older))).collect();
-        for part in running {
-            match part.join() {
-                Ok(more) => found.add(more),
-                Err(_) => found.odd = true,
-            }
-        }
-    });
     let plain = found.paths.iter().all(|path| is_plain(path));
     if found.odd || found.paths.len() > MOST || !plain {
         return None;
@@ -87,17 +69,6 @@ struct Found {
 }
 
 impl Found {
-    fn below(folders: &[Folder<'_>], root: &Path, older: &Older) -> Self {
-        let mut found = Self::default();
-        for folder in folders {
-            let mut waiting = folder.look(root, older, &mut found);
-            while let Some(folder) = waiting.pop() {
-                waiting.extend(folder.look(root, older, &mut found));
-            }
-        }
-        found
-    }
-
     fn add(&mut self, more: Self) {
         self.paths.extend(more.paths);
         self.folders.extend(more.folders);
@@ -107,7 +78,7 @@ impl Found {
 
 impl<'i> Folder<'i> {
     /// Compares the folder's files, and returns the folders in it.
-    fn look(&self, root: &Path, older: &Older, found: &mut Found) -> Vec<Self> {
+    fn look(self, root: &Path, older: &Older, found: &mut Found) -> Vec<Self> {
         let folder = root.join(OsStr::from_bytes(&self.prefix));
         let Some(mut children) = list(&folder) else {
             found.odd = true;

@@ -4,9 +4,21 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::GitRepo;
+use super::plain::path;
 use crate::verify::VerifyError;
 
 impl GitRepo {
+    /// All paths that git tracks, relative to the root.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn all_tracked(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        let repo = self.lock();
+        let mut index = repo.index().map_err(self.failed("read the index"))?;
+        index.read(false).map_err(self.failed("read the index"))?;
+        Ok(index.iter().map(|entry| path(&entry.path)).collect())
+    }
+
     /// Those of these paths, relative to the root, that git tracks.
     ///
     /// # Errors
