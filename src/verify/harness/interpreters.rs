@@ -370,7 +370,7 @@ fn takes_a_file(program: &str, word: &str) -> bool {
 /// Does code call something without a comparison of its own?
 fn only_calls(code: &str) -> bool {
     static LOADS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?:require|import)\s*\(?\s*["'][^"']*["']\s*\)?"#).expect("valid")
+        Regex::new(r#"(?:require|import)\s*\(?\s*["']\.[^"']*["']\s*\)?"#).expect("valid")
     });
     const COMPARES: [&str; 14] = [
         "assert", "==", "!=", "<", ">", " eq ", " ne ", " is ", " in ", "exit", "raise", "throw",

@@ -69,7 +69,7 @@ pub(super) fn of_code(
 fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
     static DECIDING: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"AssertionError|\bunittest\b|\bpytest\b|node:assert|(?:def|function|sub|func)\s+(?:assert|check|expect|verify|fail)",
+            r"AssertionError|\bunittest\b|\bpytest\b|node:assert|(?:def|function|sub|func)\s+(?:assert|expect|fail)",
         )
         .expect("valid")
     });

@@ -166,9 +166,23 @@ pub(in super::super) fn includes(chunks: &[Chunk]) -> Vec<String> {
     named.flat_map(|text| words(&text)).collect()
 }
 
-/// Text with the values of the makefile's variables.
+/// Variables that make sets.
+const BUILT_IN: [(&str, &str); 10] = [
+    ("MAKE", "make"),
+    ("AR", "ar"),
+    ("CC", "cc"),
+    ("CPP", "cc -E"),
+    ("CXX", "g++"),
+    ("COMPILE.c", "cc -c"),
+    ("COMPILE.cc", "g++ -c"),
+    ("LINK.c", "cc"),
+    ("LINK.cc", "g++"),
+    ("RM", "rm -f"),
+];
+
+/// Text with the values of the makefile's variables, and of those that make sets.
 fn with_values(chunks: &[Chunk], text: &str) -> String {
-    let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
+    let mut text = text.to_owned();
     for _ in 0..3 {
         for chunk in chunks {
             if let LineKind::Variable { name, value } = &chunk.kind
@@ -180,6 +194,10 @@ fn with_values(chunks: &[Chunk], text: &str) -> String {
                 text = text.replace(&format!("$(call {name}"), &format!("{value}\n: $(call"));
             }
         }
+    }
+    for (name, value) in BUILT_IN {
+        text = text.replace(&format!("$({name})"), value);
+        text = text.replace(&format!("${{{name}}}"), value);
     }
     text
 }

@@ -2,6 +2,10 @@
 //!
 //! It fails closed: output counts as compared only if the text shows the comparison.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::super::claims::is_claim;
 use super::super::paths::sounds_like_a_check;
 use super::super::programs::{self, Program, unwrapped};
@@ -27,8 +31,11 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
         }
         more.iter().for_each(|at| found[*at].compared = true);
     }
-    let asked = ["$?", "PIPESTATUS", "pipestatus", "wait", "trap "];
-    let asked = asked.iter().any(|word| text.contains(word));
+    static TRAPS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\btrap\b[^\n]*\b(?:ERR|DEBUG|CHLD|SIGCHLD)\b").expect("valid")
+    });
+    let asked = ["$?", "PIPESTATUS", "pipestatus", "wait"];
+    let asked = asked.iter().any(|word| text.contains(word)) || TRAPS.is_match(text);
     for command in found {
         let counts = command.usage != Use::Ignored || asked || command.asked;
         let counts = counts || command.function.is_some();

@@ -123,6 +123,47 @@ fn what_a_named_entry_prints_or_writes_may_be_compared_by_its_caller() {
 }
 
 #[test]
+fn the_product_is_no_judge_for_its_names_or_its_surroundings() {
+    let files = [
+        ("Makefile", "wc2: wc2.c\n\t$(CC) $(CFLAGS) -o $@ $<\nall: wc2\n\t./wc2 x\n"),
+        ("wc2.c", "int main(void) { return 1; }\n"),
+        ("auth.py", "def verify(p, h):\n    return p == h\n\ndef check_name(n):\n    pass\n"),
+        ("gate.py", "def verify(p, h):\n    if p != h:\n        raise SystemExit(1)\n"),
+        ("tests/test_auth.py", "import auth\nassert auth.verify('a', 'a')\n"),
+        ("tests/test_gate.py", "import gate\ngate.verify(1, 1)\n"),
+        ("chunk.js", "exports.chunk = (xs, n) => xs;\n"),
+        ("gate.js", "module.exports = () => {};\n"),
+        ("server.py", ""),
+        (
+            "tests/http.sh",
+            "python3 server.py 80 &\npid=$!\ntrap 'kill $pid' EXIT\ntest \"$(curl -s u)\" = ok\n",
+        ),
+        ("tests/wait.sh", "set -e\npython3 server.py 80 &\npid=$!\nwait $pid\n"),
+        ("slow.awk", ""),
+    ];
+    let cases: &[(&str, &[&str])] = &[
+        ("make -s wc2 && ./wc2 sample.txt | grep -q '^ *3 '", &[]),
+        ("make all", &[]),
+        ("python3 tests/test_auth.py", &["tests/test_auth.py"]),
+        ("python3 tests/test_gate.py", &["gate.py", "tests/test_gate.py"]),
+        (
+            "node -e \"const {chunk} = require('./chunk'); require('assert').deepEqual(chunk([1], 1), [[1]])\"",
+            &[],
+        ),
+        ("node -e \"require('./gate')()\"", &["gate.js"]),
+        ("bash tests/http.sh", &["tests/http.sh"]),
+        ("bash tests/wait.sh", &["server.py", "tests/wait.sh"]),
+        ("got=$(printf '%s' \"$log\" | awk -f slow.awk); [ \"$got\" = x ]", &[]),
+        ("sh tests/app.sh | awk -f slow.awk", &["slow.awk"]),
+    ];
+    for (command, expected) in cases {
+        let mut found = super::tree::judged(&files, command);
+        found.retain(|path| path != "tests/app.sh");
+        assert_eq!(found, *expected, "{command}");
+    }
+}
+
+#[test]
 fn a_judge_that_is_the_product_is_listed() {
     let table = Table::new(&[]).expect("the table");
     for (command, expected) in [
