@@ -251,10 +251,18 @@ pub(super) fn cannot_run(
     if is_to_come {
         return None;
     }
-    let help = sign(check).map_or_else(
-        || "install it, show it with `visible: [PATH]`, or fix the check".to_owned(),
-        |sign| help(sign, &check.output),
-    );
+    const OF_BASH: [&str; 6] = ["[[", "source", "shopt", "declare", "mapfile", "pushd"];
+    let help = match sign(check) {
+        _ if OF_BASH.contains(&missing.as_str()) => {
+            "checks run in `sh`; write `bash -c '…'` around this one".to_owned()
+        }
+        Some(sign) if missing.contains('/') || check.status != CheckStatus::Failed(127) => {
+            help(sign, &check.output)
+        }
+        _ => "install it, show its folder with `visible: [PATH]`, or make it with \
+              `setup: [COMMAND]`"
+            .to_owned(),
+    };
     Some(format!(
         "`{}` cannot run: `{missing}` {why}\n  proof room:{}\n  {help}",
         check.command,

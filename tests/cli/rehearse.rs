@@ -615,6 +615,10 @@ fn a_flaky_check_and_one_that_cannot_run() {
     let (_, ran) = rehearse("no-such-tool --check", &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("`no-such-tool` was not found"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`visible: [PATH]`"), "{}", ran.stderr);
+    let (_, ran) = rehearse("[[ -f a ]]", &[]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("write `bash -c '…'`"), "{}", ran.stderr);
     let repo = Repo::new("# Demo\n\n- [x] it\n");
     let ran = repo.ralph(&["rehearse", "demo"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
