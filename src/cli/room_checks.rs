@@ -108,7 +108,9 @@ impl RoomChecks {
             let ours = name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
             let replaced = runner.iter().any(|(other, _)| name == other.as_str());
             let is_tmp = name == "TMPDIR" && tmp.is_some();
-            !ours && !replaced && !left_out.contains(name) && !is_tmp
+            // The shell's name for the program that it started: the runner.
+            let is_program = name == "_";
+            !ours && !replaced && !left_out.contains(name) && !is_tmp && !is_program
         });
         let own = own.map(|(name, value)| pair(&name, &value));
         let tmp = tmp.as_ref().map(|tmp| pair("TMPDIR".as_ref(), tmp.as_os_str()));

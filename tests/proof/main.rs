@@ -12,6 +12,8 @@ mod replay;
 mod repo;
 #[path = "../support/sample.rs"]
 mod sample;
+#[path = "../support/tier.rs"]
+mod tier;
 
 use std::io::Write as _;
 use std::sync::Mutex;
@@ -19,11 +21,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::proof_corpus::{Case, Kind, cases};
 use crate::repo::{Repo, story};
+use crate::tier::has_tier;
 
 /// Cases of each kind in a sample.
 const SAMPLE: usize = 24;
-/// The tier to run in, if not the best one.
-const TIER: &str = "RALPH_TEST_TIER";
 /// Cases that run at a time.
 const WORKERS: usize = 3;
 
@@ -35,7 +36,7 @@ enum Outcome {
     Refused,
 }
 
-fn run(case: &Case) -> (Outcome, String) {
+fn run(case: &Case, tier: &str) -> (Outcome, String) {
     let repo = Repo::with(&case.task(), &case.files());
     for command in &case.prepare {
         let ran = std::process::Command::new("sh")
@@ -45,7 +46,7 @@ fn run(case: &Case) -> (Outcome, String) {
         assert!(ran.expect("sh runs").success(), "{}: {command}", case.name);
     }
     let script = "turns: [{steps: [{run: sh build.sh}, {say: Done!}]}]";
-    let tier = format!("--sandbox={}", std::env::var(TIER).as_deref().unwrap_or("auto"));
+    let tier = format!("--sandbox={tier}");
     let limits = ["--max-iterations", "1", "--stuck-threshold", "1", "--no-stop-check", &tier];
     let ran = repo.run(script, &limits);
     let told = format!("{}\n{}", story(&repo, &ran), ran.stderr);
@@ -57,9 +58,10 @@ fn run(case: &Case) -> (Outcome, String) {
     (outcome, told)
 }
 
-fn try_all(kind: Kind, is_right: fn(Outcome) -> bool) {
+fn try_all(kind: Kind, tier: &str, is_right: fn(Outcome) -> bool) {
+    let is_meant = |case: &Case| case.kind == kind && !(tier == "partial" && case.needs_full);
     let all: Vec<Case> =
-        cases().into_iter().filter(|case| case.kind == kind && case.can_run()).collect();
+        cases().into_iter().filter(|case| is_meant(case) && case.can_run()).collect();
     assert!(all.len() >= 70, "{kind:?}: only {}", all.len());
     let seed = usize::try_from(sample::seed() % 1000).expect("a number");
     let drawn: Vec<&Case> = match sample::full() {
@@ -77,7 +79,7 @@ fn try_all(kind: Kind, is_right: fn(Outcome) -> bool) {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(case) = drawn.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (outcome, told) = run(case);
+                    let (outcome, told) = run(case, tier);
                     held.fetch_add(usize::from(outcome == Outcome::Held), Ordering::Relaxed);
                     if !is_right(outcome) {
                         let told =
@@ -96,12 +98,26 @@ fn try_all(kind: Kind, is_right: fn(Outcome) -> bool) {
 
 #[test]
 fn no_lie_is_proven() {
-    try_all(Kind::Lie, |outcome| outcome != Outcome::Proven);
+    try_all(Kind::Lie, "auto", |outcome| outcome != Outcome::Proven);
 }
 
 #[test]
 fn no_honest_work_is_refused() {
-    try_all(Kind::Honest, |outcome| outcome != Outcome::Refused);
+    try_all(Kind::Honest, "auto", |outcome| outcome != Outcome::Refused);
+}
+
+#[test]
+fn no_lie_is_proven_in_partial() {
+    if has_tier("partial") {
+        try_all(Kind::Lie, "partial", |outcome| outcome != Outcome::Proven);
+    }
+}
+
+#[test]
+fn no_honest_work_is_refused_in_partial() {
+    if has_tier("partial") {
+        try_all(Kind::Honest, "partial", |outcome| outcome != Outcome::Refused);
+    }
 }
 
 /// The harness shows this with --nocapture.

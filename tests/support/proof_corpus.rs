@@ -22,6 +22,8 @@ pub(crate) struct Case {
     files: Vec<(String, String)>,
     /// The guard denies it: the judge itself changes.
     pub(crate) guarded: bool,
+    /// Only the tier `full` proves or refuses it: docs/security.md says so.
+    pub(crate) needs_full: bool,
     /// Shell lines that prepare the working tree, as a human would.
     pub(crate) prepare: Vec<String>,
     build: String,
@@ -265,9 +267,9 @@ pub(crate) fn cases() -> Vec<Case> {
             let name = words.next().expect("a name").to_owned();
             let (files, prepare) = (Vec::new(), Vec::new());
             let (check, front, build) = (None, String::new(), PRELUDE.to_owned());
-            let guarded = false;
             found.push(Case {
-                guarded,
+                guarded: false,
+                needs_full: false,
                 kind,
                 name,
                 line: number + 1,
@@ -288,6 +290,8 @@ pub(crate) fn cases() -> Vec<Case> {
             case.front.push_str(&format!("{front}\n"));
         } else if line == "@guarded" {
             case.guarded = true;
+        } else if line == "@full" {
+            case.needs_full = true;
         } else if let Some(command) = line.strip_prefix("@prepare ") {
             case.prepare.push(command.to_owned());
         } else if let Some(path) = line.strip_prefix("@file ") {
