@@ -64,16 +64,21 @@ pub(super) fn wrong(task: &Task, root: &Path) -> Vec<Diagnostic> {
 
 /// A visible path without links, or why it is not shown.
 fn resolved(visible: &VisiblePath, root: &Path) -> Result<PathBuf, String> {
-    let real = root
-        .join(&visible.path)
-        .canonicalize()
-        .map_err(|error| format!("cannot show `{visible}`: {error}"))?;
+    let written = root.join(&visible.path);
+    let real =
+        written.canonicalize().map_err(|error| format!("cannot show `{visible}`: {error}"))?;
     let home = etcetera::home_dir().ok().map(|home| canonical(&home));
     if home.is_some_and(|home| home.starts_with(&real)) {
         return Err(format!("cannot show `{visible}`: it contains your home folder"));
     }
     if canonical(root).starts_with(&real) {
         return Err(format!("cannot show `{visible}`: it contains the repository"));
+    }
+    let root = canonical(root);
+    let folder = written.parent().map(canonical);
+    if folder.is_some_and(|folder| folder.starts_with(&root)) && !real.starts_with(&root) {
+        let why = "it lies in the repository, whose links an agent can change";
+        return Err(format!("cannot show `{visible}`: {why}; name `{}`", real.display()));
     }
     Ok(real)
 }
@@ -92,10 +97,12 @@ mod tests {
         let resolve = |path: &str| resolved(&path.to_owned().into(), &base.join("repo"));
         assert_eq!(resolve("../lib"), Ok(base.join("lib")));
         assert_eq!(resolve("src/../../lib"), Ok(base.join("lib")));
+        std::os::unix::fs::symlink("../../lib", base.join("repo/src/link")).expect("a link");
         for (path, why) in [
             ("../missing", "No such file"),
             ("..", "it contains the repository"),
             (".", "it contains the repository"),
+            ("src/link", "it lies in the repository"),
             ("/", "it contains your home folder"),
         ] {
             let error = resolve(path).expect_err(path);
