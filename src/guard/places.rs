@@ -70,6 +70,8 @@ const SETTINGS: &[&[&str]] = &[
     &[".github", "instructions"],
     &[".github", "agents"],
     &[".github", "prompts"],
+    &[".github", "skills"],
+    &[".agents", "skills"],
     &[".github", "mcp.json"],
     &[".vscode", "mcp.json"],
     &[".vscode", "settings.json"],
