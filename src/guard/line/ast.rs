@@ -33,6 +33,7 @@ pub(in crate::guard) enum Redirect {
     Append(Word),
     /// Text that stands in the line itself.
     Data {
+        /// It has no letter and no digit.
         empty: bool,
         text: Word,
     },

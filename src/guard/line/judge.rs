@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
+use super::feeds::{feeds, feeds_alone, input};
 use super::intent;
 use super::parse::unclear;
 use super::place::Place;
@@ -42,6 +43,8 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) sandboxed: bool,
     /// Folders that this line makes.
     pub(in crate::guard) made: BTreeSet<PathBuf>,
+    /// Where this line moves something: it is there, though the files do not show it yet.
+    pub(in crate::guard) landed: BTreeSet<PathBuf>,
     /// The line moves a folder, so later folders are not known.
     pub(in crate::guard) moved: bool,
     /// The line writes something that tools of the project run.
@@ -64,6 +67,7 @@ impl<'a> Judge<'a> {
             cx,
             sandboxed,
             made: BTreeSet::new(),
+            landed: BTreeSet::new(),
             moved: false,
             writes_code: false,
             parts,
@@ -244,12 +248,7 @@ impl<'a> Judge<'a> {
             let judged = self.variable(place, name, &value, simple.words.is_empty());
             self.soften(judged)?;
         }
-        let mut fed = streams.fed;
-        for redirect in &simple.redirects {
-            if let Redirect::Data { empty, .. } = redirect {
-                fed = !empty;
-            }
-        }
+        let fed = input(&simple.redirects).unwrap_or(streams.fed);
         let cat = simple.words.len() == 1 && simple.words[0].text() == Some("cat");
         let gives = feeds_alone(simple) || cat && fed;
         self.redirects(place, &simple.redirects, gives)?;
@@ -405,37 +404,6 @@ impl<'a> Judge<'a> {
             Err(unclear(&format!("the variable `{name}`")).instead("write the value itself"));
         self.soften(unknown)
             .map(|known| known.unwrap_or(Arg::Open { head: String::new(), quoted: true }))
-    }
-}
-
-/// Does a command print text that stands in the line itself?
-fn feeds(command: &PipelinePart) -> bool {
-    match command {
-        PipelinePart::Simple(simple) => feeds_alone(simple),
-        PipelinePart::Compound(compound, _) => {
-            let gives = |script: &Script| {
-                script.lists.iter().flat_map(|list| &list.pipelines).flatten().any(feeds)
-            };
-            match compound.as_ref() {
-                Compound::Group(script) | Compound::Subshell(script) => gives(script),
-                Compound::Branches(scripts) => scripts.iter().any(gives),
-                Compound::For { body, .. } => gives(body),
-            }
-        }
-    }
-}
-
-fn feeds_alone(simple: &Simple) -> bool {
-    let given =
-        |word: &Word| word.text().is_none_or(|text| !text.is_empty() && !text.starts_with('-'));
-    let words = simple.words.get(1..).unwrap_or_default();
-    match simple.words.first().and_then(Word::text) {
-        Some("echo") => words.iter().any(given),
-        Some("printf") => words.first().is_some_and(given),
-        Some("cat") if words.is_empty() => {
-            simple.redirects.iter().any(|data| matches!(data, Redirect::Data { empty: false, .. }))
-        }
-        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@
 //! commands that plainly do something forbidden.
 
 mod ast;
+mod feeds;
 mod intent;
 mod judge;
 mod parse;

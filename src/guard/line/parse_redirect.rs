@@ -1,6 +1,6 @@
 //! Redirections in the strict parser, with the beginnings of here-documents.
 
-use super::ast::{Redirect, Word};
+use super::ast::{Piece, Redirect, Word};
 use super::parse::{Parser, unclear};
 use crate::guard::denial::Denial;
 
@@ -40,11 +40,13 @@ impl Parser {
         if self.take("<<<") {
             self.blanks();
             let word = self.word()?;
-            return Ok(Some(Some(Redirect::Data { empty: word.text() == Some(""), text: word })));
+            let empty = word.text().is_none_or(|text| !text.contains(char::is_alphanumeric));
+            return Ok(Some(Some(Redirect::Data { empty, text: word })));
         }
         if self.take("<<") {
             return self.document().map(|data| Some(Some(data)));
         }
+        let output = !numbered || self.chars[start] == '1';
         for copy in [">&", "<&"] {
             if self.take(copy) {
                 return match self.peek() {
@@ -56,7 +58,7 @@ impl Parser {
                     {
                         self.at += 1;
                         if self.ends_word() {
-                            Ok(Some(None))
+                            Ok(Some(takes_output(output && copy == ">&")))
                         } else {
                             Err(unclear("a strange redirection"))
                         }
@@ -74,7 +76,6 @@ impl Parser {
             return Ok(Some(Some(Redirect::Append(self.target()?))));
         }
         if self.take(">") {
-            let output = !numbered || self.chars[start] == '1';
             let target = self.target()?;
             return Ok(Some(Some(if output {
                 Redirect::Write(target)
@@ -116,8 +117,16 @@ impl Parser {
         }
         let from = self.chars[self.at..].iter().position(|c| *c == '\n');
         let text = from.map(|from| &self.chars[self.at + from + 1..]).unwrap_or_default();
-        let empty = text.iter().take_while(|c| **c != '\n').copied().eq(end.chars());
+        let lines = text.split(|c| *c == '\n');
+        let mut lines = lines.take_while(|line| !line.iter().copied().eq(end.chars()));
+        let empty = !lines.any(|line| line.iter().any(|c| c.is_alphanumeric()));
         self.waiting.push((end, quote.is_none()));
         Ok(Redirect::Data { empty, text: Word::default() })
     }
+}
+
+/// A copy of a stream redirects no file; one that takes the output leaves files before it empty.
+fn takes_output(output: bool) -> Option<Redirect> {
+    let stream = Word { pieces: vec![Piece::Text("/dev/stderr".to_owned())] };
+    output.then_some(Redirect::Write(stream))
 }
