@@ -107,6 +107,27 @@ impl<'a> CallContext<'a> {
         self.files.kind(path)
     }
 
+    /// Does a file hold nothing but blanks, as far as it can be read?
+    pub(super) fn is_empty(&self, path: &Path) -> bool {
+        self.files.read(path).map_or(true, |bytes| bytes.iter().all(u8::is_ascii_whitespace))
+    }
+
+    /// Lines of a file with something in them; none if it cannot be read.
+    pub(super) fn lines(&self, path: &Path) -> usize {
+        let bytes = self.files.read(path).unwrap_or_default();
+        bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
+    }
+
+    /// Folders whose programs git runs.
+    pub(super) fn hook_folders(&self) -> Vec<PathBuf> {
+        tracked::hook_folders(self.files, &self.policy.workspace, self.policy.home.as_deref())
+    }
+
+    /// Does the workspace's own `.gitignore` name a path, relative to the workspace?
+    pub(super) fn ignores(&self, relative: &Path) -> bool {
+        tracked::ignores(self.files, &self.policy.workspace, relative)
+    }
+
     /// The names in a folder, at most `most`; none if it cannot be listed.
     pub(super) fn list(&self, folder: &Path, most: usize) -> Vec<String> {
         self.files.list(folder, most).unwrap_or_default()
@@ -137,6 +158,11 @@ impl<'a> CallContext<'a> {
     /// Canonical paths whose content this call changes.
     pub(super) fn changed(&self) -> &BTreeSet<PathBuf> {
         &self.changed
+    }
+
+    /// Canonical paths that this call writes or makes.
+    pub(super) fn written(&self) -> &BTreeSet<PathBuf> {
+        &self.writes
     }
 
     /// All files that git tracks, if its index can be read.

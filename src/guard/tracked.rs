@@ -1,20 +1,81 @@
-//! The files that git tracks, read from its index; nothing is decided here.
+//! The files that git tracks and those that it ignores, as far as its own files tell; nothing is
+//! decided here.
 
 use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
 
 use super::files::Files;
 
 /// Canonical paths of all tracked files; `None` if the index cannot be read as a whole.
 pub(super) fn read_index(files: &dyn Files, workspace: &Path) -> Option<Vec<PathBuf>> {
+    let names = names(&files.read(&git_folder(files, workspace).join("index")).ok()?)?;
+    Some(names.iter().map(|name| workspace.join(name)).collect())
+}
+
+/// Folders whose programs git runs: where a setting says so, or git's own if there are any.
+pub(super) fn hook_folders(
+    files: &dyn Files,
+    workspace: &Path,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let git = git_folder(files, workspace);
+    // A worktree shares them with the others.
+    let shared = match git.parent() {
+        Some(parent) if parent.ends_with("worktrees") => parent.with_file_name(""),
+        _ => git,
+    };
+    let settings = [Some(shared.join("config")), home.map(|home| home.join(".gitconfig"))];
+    let mut folders = Vec::new();
+    for text in settings.iter().flatten().filter_map(|path| files.read(path).ok()) {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let named = text.lines().filter_map(|line| {
+            let (name, value) = line.split_once('=')?;
+            let hooks = name.trim().eq_ignore_ascii_case("hookspath");
+            hooks.then(|| workspace.join(value.trim().trim_matches('"')))
+        });
+        folders.extend(named);
+    }
+    // What stands there calls what stands beside it.
+    let beside =
+        folders.iter().filter(|folder| folder.ends_with("_")).filter_map(|folder| folder.parent());
+    folders.extend(beside.map(Path::to_owned).collect::<Vec<_>>());
+    let own = shared.join("hooks");
+    let names = files.list(&own, 100).unwrap_or_default();
+    if names.iter().any(|name| !name.ends_with(".sample")) {
+        folders.push(own);
+    }
+    folders
+}
+
+/// Git's own folder: a worktree has one elsewhere, and says where.
+fn git_folder(files: &dyn Files, workspace: &Path) -> PathBuf {
     let git = workspace.join(".git");
-    // A worktree has its own index elsewhere, and says where.
     let pointer = files.read(&git).ok().and_then(|text| String::from_utf8(text).ok());
-    let folder = match pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
+    match pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
         Some(elsewhere) => workspace.join(elsewhere.trim()),
         None => git,
-    };
-    let names = names(&files.read(&folder.join("index")).ok()?)?;
-    Some(names.iter().map(|name| workspace.join(name)).collect())
+    }
+}
+
+/// Does a plain line of the `.gitignore` in the root name a path, relative to it, or a folder above?
+pub(super) fn ignores(files: &dyn Files, workspace: &Path, relative: &Path) -> bool {
+    let text = files.read(&workspace.join(".gitignore")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '!']))
+        .any(|line| {
+            let line = line.trim_end_matches('/');
+            let anywhere = !line.contains('/');
+            let glob =
+                GlobBuilder::new(line.trim_start_matches('/')).literal_separator(true).build();
+            let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else { return false };
+            relative.ancestors().any(|path| {
+                let name = if anywhere { path.file_name().map(Path::new) } else { Some(path) };
+                name.is_some_and(|name| glob.is_match(name))
+            })
+        })
 }
 
 /// The names in an index of git's versions 2 and 3; `None` for any other.

@@ -1,6 +1,6 @@
 //! `cp`, `mv`, and `cd`: operands whose meaning depends on their place.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::options::{Parsed, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
@@ -22,6 +22,7 @@ impl Judge<'_> {
             return Err(Denial::new("program.option", "it needs a source and a target"));
         };
         let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+        let links = recursive || parsed.has(&["-P"]);
         for source in sources {
             let judged = self.reads(
                 place,
@@ -30,20 +31,17 @@ impl Judge<'_> {
             );
             self.soften(judged)?;
             if !self.sandboxed {
-                self.without_links(place, source, recursive)?;
+                self.without_links(place, source, links)?;
             }
             self.check_target(place, source, target, recursive)?;
+            self.copy_keeps(place, source, target, recursive)?;
         }
         Ok(())
     }
 
-    /// A copy of a link leads where the link leads, and a copy of nothing empties the target.
-    fn without_links(
-        &mut self,
-        place: &Place,
-        source: &Arg,
-        recursive: bool,
-    ) -> Result<(), Denial> {
+    /// A copy of a link leads where the link leads, and at its new place the guard would not see
+    /// it.
+    fn without_links(&mut self, place: &Place, source: &Arg, links: bool) -> Result<(), Denial> {
         for path in self.paths(place, source)? {
             let real = self.cx.resolve(&path)?;
             if !self.cx.inside(&real.path) && !self.cx.in_tmp(&real.path) {
@@ -52,21 +50,70 @@ impl Judge<'_> {
                     format!("{} is outside the workspace", path.display()),
                 ));
             }
-            let links = recursive && real.kind == FileKind::Dir && {
-                let tree = self.cx.entries(&real.path);
-                self.cx.spend(tree.paths.len())?;
-                !tree.all
-                    || tree
-                        .paths
-                        .iter()
-                        .any(|entry| matches!(self.cx.kind(entry), FileKind::Link(_)))
-            };
-            if links {
+            let is_link = matches!(self.cx.kind(&path), FileKind::Link(_));
+            if links && (is_link || real.kind == FileKind::Dir && self.holds_links(&real.path)?) {
                 return Err(Denial::new(
                     "path.link",
-                    "the folder is too large, or has links in it",
+                    "it is a link, or a folder that is too large or has links in it",
                 )
-                .instead("copy its files by name"));
+                .instead("name the files in it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn holds_links(&mut self, folder: &Path) -> Result<bool, Denial> {
+        let tree = self.cx.entries(folder);
+        self.cx.spend(tree.paths.len())?;
+        let is_link = |entry: &PathBuf| matches!(self.cx.kind(entry), FileKind::Link(_));
+        Ok(!tree.all || tree.paths.iter().any(is_link))
+    }
+
+    /// A copy may replace a file only by another one that is known to have something in it.
+    fn copy_keeps(
+        &mut self,
+        place: &Place,
+        source: &Arg,
+        target: &Arg,
+        recursive: bool,
+    ) -> Result<(), Denial> {
+        if self.sandboxed {
+            return Ok(());
+        }
+        for source in self.paths(place, source)? {
+            let source = self.cx.resolve(&source)?;
+            let name = source.path.file_name().unwrap_or_default();
+            // What is in a folder, and becomes what: by their names below it.
+            let mut entries = Vec::new();
+            if recursive {
+                entries.clone_from(&self.cx.entries(&source.path).paths);
+                entries.extend(self.cx.written().iter().cloned());
+                self.cx.spend(entries.len())?;
+            }
+            for to in self.paths(place, target)? {
+                let to = self.cx.resolve(&to)?.path;
+                let below = entries.iter().filter_map(|entry| {
+                    let inner = entry.strip_prefix(&source.path).ok()?;
+                    Some([to.join(inner), to.join(name).join(inner)])
+                });
+                let replaced = below
+                    .chain([[to.clone(), to.join(name)]])
+                    .flatten()
+                    .filter(|end| *end != source.path)
+                    .collect::<Vec<_>>();
+                for end in replaced {
+                    self.replaces_nothing_moved(&end)?;
+                    let known = source.kind == FileKind::File
+                        && !self.cx.changed().contains(&source.path)
+                        && !self.cx.is_empty(&source.path);
+                    if !known && self.loses(&end) {
+                        return Err(Denial::new(
+                            "program.delete",
+                            format!("it may empty {}", end.display()),
+                        )
+                        .instead("copy to a name that is free, or use the edit tool"));
+                    }
+                }
             }
         }
         Ok(())
@@ -81,44 +128,114 @@ impl Judge<'_> {
             return Err(Denial::new("program.delete", "moving a file to a device deletes it")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
+        let before = self.writes_code;
+        let mut known = true;
         for source in sources {
+            known &= self.keeps_its_name(place, source, target)?;
             self.writes(place, source, WriteKind::Move)?;
+            if !self.sandboxed {
+                self.without_links(place, source, true)?;
+            }
             let paths = self.paths(place, source);
             for path in self.soften(paths)?.unwrap_or_default() {
                 self.moved |= self.cx.kind(&path) != FileKind::File;
                 self.keeps(place, &path, target)?;
             }
             self.check_target(place, source, target, true)?;
+            self.lands(place, source, target)?;
+        }
+        // No code is new that only goes to another folder.
+        self.writes_code = before || self.writes_code && !known;
+        Ok(())
+    }
+
+    /// Is a source a file that was there before, and has the same name at the end?
+    fn keeps_its_name(
+        &mut self,
+        place: &Place,
+        source: &Arg,
+        target: &Arg,
+    ) -> Result<bool, Denial> {
+        let Some(text) = source.text().filter(|_| !self.sandboxed) else { return Ok(false) };
+        let name = Path::new(text).file_name();
+        let folder = Path::new(target.head());
+        let hidden = target.head().starts_with('.') || target.head().contains("/.");
+        let sources = self.paths(place, source)?;
+        let old = sources
+            .iter()
+            .all(|path| self.cx.kind(path) == FileKind::File && !self.cx.changed().contains(path));
+        let into = |judge: &mut Self| {
+            judge.paths(place, target).is_ok_and(|paths| {
+                paths
+                    .iter()
+                    .all(|path| judge.cx.kind(path) == FileKind::Dir || judge.made.contains(path))
+            })
+        };
+        Ok(old && !hidden && name.is_some() && (folder.file_name() == name || into(self)))
+    }
+
+    /// Notes the names that a source gets.
+    fn lands(&mut self, place: &Place, source: &Arg, target: &Arg) -> Result<(), Denial> {
+        let (sources, targets) = (self.paths(place, source), self.paths(place, target));
+        let (sources, targets) = (self.soften(sources)?, self.soften(targets)?);
+        for to in targets.unwrap_or_default() {
+            let real = self.cx.resolve(&to)?;
+            let folder = real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let names = sources.iter().flatten().filter_map(|source| source.file_name());
+            let ends =
+                names.map(|name| if folder { real.path.join(name) } else { real.path.clone() });
+            self.landed.extend(ends);
         }
         Ok(())
     }
 
     /// A file that moves may not take the place of another one.
     fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
-        let output = self.cx.resolve(source).is_ok_and(|real| self.is_output(&real.path));
-        if self.sandboxed || self.cx.kind(source) != FileKind::File || output {
+        if self.sandboxed {
             return Ok(());
         }
-        let temporary = source
-            .extension()
-            .is_some_and(|ending| matches!(ending.to_str(), Some("tmp" | "new" | "bak" | "orig")));
+        let from = self.cx.resolve(source)?.path;
+        let shown = self.cx.kind(source) != FileKind::Missing && !self.is_unseen(&from);
+        let name = source.file_name().unwrap_or_default();
         for path in self.paths(place, target)? {
-            let name = source.file_name().unwrap_or_default();
-            let ends = [path.clone(), path.join(name)];
-            if !temporary
-                && path != source
-                && ends.iter().any(|end| {
-                    self.cx.kind(end) == FileKind::File || self.cx.changed().contains(end)
-                })
-            {
-                return Err(Denial::new(
-                    "program.delete",
-                    format!("it would replace {}", path.display()),
-                )
-                .instead("move it to a name that is free"));
+            if path == source {
+                continue;
+            }
+            for end in [path.clone(), path.join(name)] {
+                let real = self.cx.resolve(&end)?.path;
+                if shown && self.is_unseen(&real) {
+                    return Err(Denial::new(
+                        "program.delete",
+                        "it moves a file to where git does not see it, or tools clear up",
+                    )
+                    .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
+                }
+                if self.loses(&real)
+                    || self.cx.changed().contains(&real) && self.cx.kind(&real) != FileKind::Dir
+                    || self.landed.contains(&real)
+                {
+                    return Err(Denial::new(
+                        "program.delete",
+                        format!("it would replace {}", end.display()),
+                    )
+                    .instead("move it to a name that is free"));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Is a path where git ignores files, tools empty folders, or the runner keeps tasks?
+    fn is_unseen(&self, path: &Path) -> bool {
+        let workspace = &self.cx.policy().workspace;
+        let relative = path.strip_prefix(workspace).unwrap_or(path);
+        let cleared = |part: Component<'_>| {
+            matches!(part.as_os_str().to_str(), Some("node_modules" | "__pycache__" | ".venv"))
+        };
+        self.is_output(path)
+            || relative.starts_with("tasks")
+            || relative.components().any(cleared)
+            || self.cx.ignores(relative)
     }
 
     /// Checks the name that a source gets.

@@ -161,8 +161,10 @@ impl Judge<'_> {
         for path in self.soften(paths)?.unwrap_or_default() {
             let judged = self.cx.write(&path, write);
             if let Some(real) = self.soften(judged)? {
-                self.writes_code |=
-                    write != WriteKind::Mode && !real.starts_with("/dev") && is_code(&real);
+                let own = real.strip_prefix(&self.cx.policy().workspace);
+                let code =
+                    own.map_or_else(|_| is_code(&real), |own| is_code(own) || is_hidden(own));
+                self.writes_code |= write != WriteKind::Mode && !real.starts_with("/dev") && code;
             }
         }
         Ok(())
@@ -178,6 +180,7 @@ impl Judge<'_> {
         let paths = self.paths(place, arg);
         for path in self.soften(paths)?.unwrap_or_default() {
             let real = self.cx.resolve(&path).map_or(path, |real| real.path);
+            self.replaces_nothing_moved(&real)?;
             let lost = !gives && !self.sandboxed && self.loses(&real);
             if lost {
                 return Err(Denial::new("program.delete", "it may empty an existing file")
@@ -197,8 +200,17 @@ impl Judge<'_> {
             .any(|part| OUTPUT.contains(&part.as_os_str().to_string_lossy().as_ref()))
     }
 
+    /// Refuses to write over what this line moved: its only copy may be there.
+    pub(in crate::guard) fn replaces_nothing_moved(&self, path: &Path) -> Result<(), Denial> {
+        if self.sandboxed || !self.landed.iter().any(|landed| path.starts_with(landed)) {
+            return Ok(());
+        }
+        Err(Denial::new("program.delete", "it writes over what this line moved there")
+            .instead("move it in a call of its own, or write to another name"))
+    }
+
     /// Is there a file of the workspace that no tool made?
-    fn loses(&self, path: &Path) -> bool {
+    pub(in crate::guard) fn loses(&self, path: &Path) -> bool {
         let relative = path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path);
         let output = self.is_output(path)
             || relative.file_name().is_some_and(|name| {
@@ -305,9 +317,8 @@ fn kept(rule: &str) -> bool {
 /// compiled languages are known to be neither.
 fn is_code(path: &Path) -> bool {
     const DATA: &[&str] = &[
-        "md", "txt", "rst", "adoc", "log", "csv", "tsv", "html", "css", "svg", "out", "snap",
-        "tmp", "rs", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "cs", "swift", "scala",
-        "dart", "hs",
+        "md", "txt", "rst", "adoc", "log", "csv", "tsv", "html", "css", "svg", "out", "tmp", "rs",
+        "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "cs", "swift", "scala", "dart", "hs",
     ];
     const BUILDS: &[&str] = &["cmakelists.txt", "build.rs", "package.swift"];
     const NAMES: &[&str] = &["readme", "license", "changelog", ".gitignore", ".env.example"];
@@ -315,7 +326,15 @@ fn is_code(path: &Path) -> bool {
         path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
     let data = ending.is_some_and(|(_, ending)| DATA.contains(&ending));
-    BUILDS.contains(&name.as_str()) || !data && !NAMES.contains(&name.as_str())
+    // pytest runs the examples in such a text.
+    let examples = name.starts_with("test") && name.ends_with(".txt");
+    BUILDS.contains(&name.as_str()) || examples || !data && !NAMES.contains(&name.as_str())
+}
+
+/// Is a path in a folder whose name begins with a dot? Tools keep there what they run.
+fn is_hidden(path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
+    folders.any(|name| name.to_string_lossy().starts_with('.'))
 }
 
 /// Does a pattern have classes of characters, which programs read differently?
