@@ -7,19 +7,22 @@ use regex::Regex;
 use super::options::unknown_option;
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 
 impl Judge<'_> {
     pub(super) fn sed(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
         let mut in_place = false;
         let mut quiet = false;
+        let mut whole = false;
         let mut programs = Vec::new();
         let mut files = Vec::new();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match arg.text() {
                 Some("-n" | "--quiet" | "--silent" | "-nE" | "-En" | "-nr") => quiet = true,
-                Some("-E" | "-r" | "-s" | "-u" | "-z" | "--regexp-extended") => {}
+                Some("-E" | "-r" | "-s" | "-u" | "--regexp-extended") => {}
+                Some("-z") => whole = true,
                 Some("-i" | "--in-place") => in_place = true,
                 Some("-e" | "--expression") => programs.extend(rest.next()),
                 Some("--") => {}
@@ -33,10 +36,13 @@ impl Judge<'_> {
         if programs.is_empty() && !files.is_empty() {
             programs.push(files.remove(0));
         }
-        if quiet && in_place && !self.sandboxed {
+        // With `-z`, a file is one line.
+        if (quiet || whole) && in_place && !self.sandboxed {
             return Err(cuts());
         }
+        let mut lines_cut = 0;
         for program in programs {
+            lines_cut += program.text().map_or(0, lines_deleted);
             let judged = match program {
                 Arg::Text(text) => self.sed_program(text, in_place),
                 Arg::Pattern(_) | Arg::Open { .. } => Err(not_understood("sed")),
@@ -47,8 +53,21 @@ impl Judge<'_> {
             let judged = self.reads(place, file, ReadKind::Content);
             self.soften(judged)?;
             if in_place {
+                if !self.sandboxed && lines_cut > 0 {
+                    self.keeps_lines(place, file, lines_cut)?;
+                }
                 let judged = self.writes(place, file, WriteKind::Change);
                 self.soften(judged)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a file has more lines with text than a program deletes by their numbers.
+    fn keeps_lines(&mut self, place: &Place, file: &Arg, deleted: usize) -> Result<(), Denial> {
+        for path in self.paths(place, file)? {
+            if self.cx.kind(&path) == FileKind::File && self.cx.lines(&path) <= deleted {
+                return Err(cuts());
             }
         }
         Ok(())
@@ -143,8 +162,7 @@ fn address(text: &str) -> Option<(Lines, &str)> {
     if let Some(rest) = text.strip_prefix('/') {
         let end = delimited(rest, '/')?;
         let empty = matches!(&rest[..end], "^$" | r"^\s*$");
-        let letters =
-            rest[..end].chars().filter(|c| c.is_alphanumeric()).count() + if empty { 3 } else { 0 };
+        let letters = letters_of(&rest[..end]) + if empty { 3 } else { 0 };
         let rest = &rest[end + 1..];
         // A range of patterns may reach to the end.
         return match rest.strip_prefix(',') {
@@ -197,13 +215,52 @@ fn delimited(text: &str, end: char) -> Option<usize> {
     None
 }
 
+/// Lines that the commands of a program delete by their numbers, at most.
+fn lines_deleted(program: &str) -> usize {
+    let each = |command: &str| {
+        let lines = command.trim().strip_suffix('d')?;
+        match lines.split_once(',') {
+            Some((from, to)) => {
+                Some((to.parse::<usize>().ok()? + 1).saturating_sub(from.parse().ok()?))
+            }
+            None => Some(usize::from(lines == "$" || lines.parse::<usize>().is_ok())),
+        }
+    };
+    program.split(';').filter_map(each).sum()
+}
+
+/// Letters and digits of a pattern that stand for themselves.
+fn letters_of(pattern: &str) -> usize {
+    let (mut escaped, mut bracket, mut letters) = (false, false, 0);
+    for c in pattern.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => bracket = true,
+            ']' => bracket = false,
+            _ => letters += usize::from(c.is_alphanumeric() && !bracket),
+        }
+    }
+    letters
+}
+
 /// Does a substitution, from its first delimiter on, fit any text at all?
 fn takes_all(text: &str) -> bool {
     let mut letters = text.chars();
     let end = letters.next();
     let (mut any, mut escaped) = (false, false);
-    for letter in letters.take_while(|letter| Some(*letter) != end) {
+    let pattern: String = letters.take_while(|letter| Some(*letter) != end).collect();
+    // Blanks and numbers may go; any other class may fit whole lines.
+    let pattern = ["[[:space:]]", "[[:blank:]]", "[[:digit:]]", "[ ]", "[0-9]"]
+        .iter()
+        .fold(pattern, |pattern, class| pattern.replace(class, ""));
+    any |= pattern.contains('[');
+    let pattern =
+        pattern.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest));
+    let pattern: Vec<&str> = pattern.collect();
+    for letter in pattern.concat().chars() {
         if escaped {
+            any |= "wWSD".contains(letter);
             escaped = false;
         } else if letter == '\\' {
             escaped = true;
