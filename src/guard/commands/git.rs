@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::git_config::{config, setting_is_harmless};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
+use super::runs_what_it_writes;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
@@ -59,7 +60,30 @@ impl Judge<'_> {
                     .instead("use `git status`, `diff`, `log`, `show`, `add`, or `commit`"),
             });
         };
+        if !self.sandboxed {
+            self.runs_no_new_hooks(&verb)?;
+        }
         self.listed(&mut place, &full, entry, rest, Streams::default())
+    }
+
+    /// Hooks run what this call writes: a new hook with almost any command, and new code that a
+    /// hook checks with a commit.
+    fn runs_no_new_hooks(&self, verb: &str) -> Result<(), Denial> {
+        if self.cx.changed().is_empty() {
+            return Ok(());
+        }
+        let folders = self.cx.hook_folders();
+        let is_hook = |path: &PathBuf| {
+            folders.iter().any(|folder| path.starts_with(folder))
+                || path.components().any(|part| {
+                    matches!(part.as_os_str().to_str(), Some(".husky" | ".githooks" | ".git-hooks"))
+                })
+        };
+        let hooked = self.cx.changed().iter().any(is_hook);
+        if hooked || verb == "commit" && self.writes_code && !folders.is_empty() {
+            return Err(runs_what_it_writes());
+        }
+        Ok(())
     }
 
     /// Judges the options before git's command, and returns where the command is.
@@ -161,6 +185,9 @@ impl Judge<'_> {
         } else {
             &["-A", "--all", "-u", "--update"]
         };
+        if !self.sandboxed {
+            self.ignores_as_before(place, args, parsed)?;
+        }
         if parsed.has(every) && (args.is_empty() || name == "git commit") {
             self.bulk(name)?;
         }
@@ -187,6 +214,33 @@ impl Judge<'_> {
             .instead("`git commit -m '…'`"));
         }
         Ok(())
+    }
+
+    /// What git ignores may be secret: a call that changes that must stage files by name.
+    fn ignores_as_before(
+        &mut self,
+        place: &Place,
+        args: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let rules = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".gitignore");
+        let changed: Vec<PathBuf> = self.cx.changed().iter().cloned().collect();
+        let changes =
+            changed.iter().any(|path| rules(path) || self.cx.entries(path).paths.iter().any(rules));
+        if !changes {
+            return Ok(());
+        }
+        let mut by_name = !parsed.has(&["-A", "--all", "-a", "-u", "--update"]);
+        for arg in args {
+            by_name &= arg.text().is_some_and(|text| !text.contains(['*', '?', '[', ':']));
+            let paths = self.paths(place, arg).unwrap_or_default();
+            by_name &= paths.iter().all(|path| self.cx.kind(path) != FileKind::Dir);
+        }
+        if by_name {
+            return Ok(());
+        }
+        Err(Denial::new("secret.file", "it stages files that git ignored before this call")
+            .instead("stage files by name: `git add .gitignore`"))
     }
 
     /// Refuses staging in bulk while the human has unfinished work in the tree.
