@@ -3,6 +3,7 @@
 
 mod addresses;
 mod arguments;
+mod beside;
 mod builds;
 mod files;
 mod find;
@@ -12,7 +13,9 @@ mod offline;
 mod operands;
 mod options;
 mod overrides;
+mod own_patterns;
 mod remove;
+mod script_words;
 mod scripts;
 mod searches;
 mod sed;

@@ -1,8 +1,9 @@
 //! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
 use super::addresses::{fetched, is_elsewhere};
-use super::options::{Parsed, inline, parse, unknown_option};
+use super::options::{Parsed, inline, number, parse, unknown_option};
 use super::runs_what_it_writes;
+use super::script_words::is_script_runner;
 use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
@@ -58,27 +59,10 @@ impl Judge<'_> {
         if entry.runs && self.writes_code {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
-        for (kind, value, option) in &parsed.values {
-            // It may be several words, or an option where the program expects no value.
-            let dashed = value.head().len() > 1 && value.head().starts_with('-');
-            let free = match kind {
-                Kind::Text | Kind::TwoTexts => !entry.runs,
-                Kind::Number | Kind::Special(_) => true,
-                _ => false,
-            };
-            if matches!(value, Arg::Open { quoted: false, .. }) || dashed && !free {
-                self.soften::<()>(Err(unknown_option(name, value.head())))?;
-            }
-            let leaves_out =
-                ["exclude", "ignore", "omit", "skip"].iter().any(|part| option.contains(part));
-            if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
-                continue;
-            }
-            // An output of a tool is no code that the line brings in.
-            let before = self.writes_code;
-            let judged = self.value(place, name, *kind, value, &parsed, streams);
-            self.writes_code = before;
-            self.soften(judged)?;
+        self.values(place, name, entry, &parsed, streams)?;
+        if !self.sandboxed {
+            self.rewrites_everything(place, name, &parsed)?;
+            self.writes_beside(place, name, &parsed)?;
         }
         if entry.has_subcommands() {
             return self.subcommand(place, name, &parsed, streams);
@@ -116,6 +100,46 @@ impl Judge<'_> {
             }
             _ => self.without_folder(place, name, entry, operands, &parsed),
         }
+    }
+
+    /// Judges the values of options.
+    fn values(
+        &mut self,
+        place: &Place,
+        name: &str,
+        entry: &Entry,
+        parsed: &Parsed,
+        streams: Streams,
+    ) -> Result<(), Denial> {
+        for (kind, value, option) in &parsed.values {
+            // It may be several words, or an option where the program expects no value.
+            let dashed = value.head().len() > 1 && value.head().starts_with('-');
+            let free = match kind {
+                Kind::Text | Kind::TwoTexts => !entry.runs,
+                Kind::Number | Kind::Special(_) => true,
+                _ => false,
+            };
+            if matches!(value, Arg::Open { quoted: false, .. }) || dashed && !free {
+                self.soften::<()>(Err(unknown_option(name, value.head())))?;
+            }
+            let leaves_out =
+                ["exclude", "ignore", "omit", "skip"].iter().any(|part| option.contains(part));
+            if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
+                continue;
+            }
+            // Some tools take `FORMAT:FILE`.
+            let with_file =
+                *kind == Kind::Plain && option != "-W" && value.head().contains([':', '=']);
+            if entry.runs && with_file && !self.sandboxed {
+                return Err(unknown_option(name, value.head()));
+            }
+            // An output of a tool is no code that the line brings in.
+            let before = self.writes_code;
+            let judged = self.value(place, name, *kind, value, parsed, streams);
+            self.writes_code = before;
+            self.soften(judged)?;
+        }
+        Ok(())
     }
 
     /// Judges operands; tells whether one of them took all the others.
@@ -162,12 +186,26 @@ impl Judge<'_> {
             if let Kind::Special(check) = kind {
                 return self.special(place, name, check, all, parsed).map(|()| true);
             }
+            let expands = matches!(
+                kind,
+                Kind::Write | Kind::Read | Kind::Tree | Kind::SearchRoot | Kind::NameGlob
+            );
+            if expands && entry.runs && !self.sandboxed {
+                self.own_pattern(place, name, operand)?;
+            }
             if at == 0 && entry.runs {
                 let judged = self.is_no_verb(place, name, kind, operand);
                 self.soften(judged)?;
             }
+            if kind == Kind::Argument && is_script_runner(name) && !self.sandboxed {
+                let script = operands.first().filter(|_| at > 0).map_or(name, Arg::head);
+                return self.script_words(place, name, script, all).map(|()| true);
+            }
             if kind == Kind::Argument {
                 return self.arguments(place, name, all).map(|()| true);
+            }
+            if kind == Kind::Target && name == "task" && at == 0 {
+                self.recipe_words(place, name, all)?;
             }
             let judged = self.value(place, name, kind, operand, parsed, streams);
             self.soften(judged)?;
@@ -326,7 +364,11 @@ impl Judge<'_> {
     }
 
     /// Checks everything below a folder, or below the plain part of a pattern for the tool itself.
-    fn holds_nothing_protected(&mut self, place: &Place, text: &str) -> Result<(), Denial> {
+    pub(super) fn holds_nothing_protected(
+        &mut self,
+        place: &Place,
+        text: &str,
+    ) -> Result<(), Denial> {
         let plain = match text.find(['*', '?', '[', '{']) {
             Some(at) => text[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
             None => text,
@@ -353,7 +395,8 @@ impl Judge<'_> {
         for path in self.paths(place, value)? {
             let real = self.cx.write(&path, WriteKind::Mode)?;
             self.cx.enterable(&real)?;
-            if !self.sandboxed && !self.is_output(&real) && !self.cx.list(&path, 1).is_empty() {
+            let there = self.cx.kind(&real) == FileKind::File || !self.cx.list(&path, 1).is_empty();
+            if !self.sandboxed && !self.is_output(&real) && there {
                 return Err(Denial::new(
                     "program.delete",
                     format!("the tool may empty the folder {}", path.display()),
@@ -448,19 +491,6 @@ fn is_code_option(arg: &Arg) -> bool {
     ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
         .iter()
         .any(|option| arg.head().starts_with(option))
-}
-
-pub(super) fn number(value: &Arg) -> bool {
-    if let Arg::Open { head, quoted } = value {
-        // It begins with a digit, so it is no option.
-        return *quoted && !head.is_empty() && head.bytes().all(|b| b.is_ascii_digit());
-    }
-    value.text().is_some_and(|text| {
-        let digits = text.trim_start_matches(['+', '-']);
-        digits.starts_with(|c: char| c.is_ascii_digit())
-            && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | ':'))
-            || matches!(text, "auto" | "infinity")
-    })
 }
 
 fn plain(value: &Arg) -> bool {

@@ -22,8 +22,12 @@ impl Parsed {
 
 /// The denial of an option that is not listed.
 pub(super) fn unknown_option(program: &str, option: &str) -> Denial {
-    Denial::new("program.option", format!("`{program}` with `{option}` is not known to be safe"))
-        .instead(format!("leave `{option}` out"))
+    not_known(program, option).instead(format!("leave `{option}` out"))
+}
+
+/// The same with an alternative that is still to be named.
+pub(super) fn not_known(program: &str, word: &str) -> Denial {
+    Denial::new("program.option", format!("`{program}` with `{word}` is not known to be safe"))
 }
 
 /// The denial of code that is not a file of the project.
@@ -35,6 +39,20 @@ pub(super) fn inline(name: &str) -> Denial {
     .instead(
         "write a script into the workspace with the create tool, and run it in a call of its own",
     )
+}
+
+/// Is a value a number, as far as it is known?
+pub(super) fn number(value: &Arg) -> bool {
+    if let Arg::Open { head, quoted } = value {
+        // It begins with a digit, so it is no option.
+        return *quoted && !head.is_empty() && head.bytes().all(|b| b.is_ascii_digit());
+    }
+    value.text().is_some_and(|text| {
+        let digits = text.trim_start_matches(['+', '-']);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | ':'))
+            || matches!(text, "auto" | "infinity")
+    })
 }
 
 /// Tells options and operands apart.

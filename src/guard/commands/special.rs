@@ -97,7 +97,7 @@ impl Judge<'_> {
                     self.run(place, command, Streams::default())
                 }
             }
-            "make" => self.make(place, name, operands),
+            "make" => self.make(place, name, operands, parsed),
             // Other formats include or fetch files that the text names.
             "pandoc" => {
                 let pdf = |value: &Arg| value.head().ends_with(".pdf");
@@ -118,7 +118,7 @@ impl Judge<'_> {
             }
             "php" if first.is_empty() && !parsed.names.is_empty() => Ok(()),
             "php" => self.interpreted(place, name, operands, parsed),
-            "just" => operands.iter().try_for_each(|word| self.target(place, name, word)),
+            "just" => self.just(place, name, operands),
             _ => self.special_language(place, name, check, operands, parsed),
         }
     }
