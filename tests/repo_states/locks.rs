@@ -115,6 +115,23 @@ fn a_lock_from_before_a_run_that_was_killed_or_from_after_it_stays() {
     }
 }
 
+/// `git commit` starts `git maintenance`, which goes on by itself and ends with the turn.
+#[test]
+fn the_lock_of_maintenance_that_died_is_removed_and_that_of_one_at_work_stays() {
+    const MAINTENANCE: &str = ".git/objects/maintenance.lock";
+    let repo = with_a_hand();
+    let git = Git::at_work_in(&repo);
+    let ran = hand(&repo, &format!("touch {MAINTENANCE}"), &[]);
+    assert_eq!(ran.code, Some(0), "it keeps nobody from a commit: {}", ran.stderr);
+    assert!(repo.path(MAINTENANCE).exists(), "its git may be at work");
+    drop(git);
+    let repo = with_a_hand();
+    let ran = hand(&repo, &format!("touch {MAINTENANCE}"), &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!repo.path(MAINTENANCE).exists());
+    assert_eq!(removed(&ran), [repo.path(MAINTENANCE).display().to_string()]);
+}
+
 /// A repository whose run was killed in its first turn.
 #[cfg(debug_assertions)]
 fn killed() -> Repo {

@@ -88,9 +88,15 @@ impl GitRepo {
         let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
         let (mut ours, mut others): (Vec<_>, Vec<_>) =
             self.staying(repo).into_iter().partition(|lock| born(lock.written) && lock.is_there());
-        if !ours.is_empty() && may_be_at_work("git", &[&self.root, &self.git_dir]) {
+        // It keeps nobody from a commit, but all later maintenance from its work.
+        let maintenance = Lock::there(self.common_dir.join("objects/maintenance.lock"));
+        let mut maintenance = maintenance.filter(|lock| born(lock.written));
+        let any = !ours.is_empty() || maintenance.is_some();
+        if any && may_be_at_work("git", &[&self.root, &self.git_dir]) {
             others.append(&mut ours);
+            maintenance = None;
         }
+        ours.extend(maintenance);
         ours.retain(Lock::is_there);
         others.retain(Lock::is_held);
         for lock in &ours {

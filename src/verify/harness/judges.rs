@@ -33,11 +33,12 @@ pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judge
     reader.finish()
 }
 
-/// Does a command get its input from none but `printf` and the like?
-fn is_first(before: &[ShellCommand], command: &ShellCommand) -> bool {
+/// Is it an awk program whose output is compared, and whose input is from `printf` and the like?
+fn is_compared_awk(before: &[ShellCommand], command: &ShellCommand) -> bool {
     let piped = before.iter().rev().take_while(|it| it.pipeline == command.pipeline);
     let prints = ["printf", "echo", "cat", "seq", "yes"];
-    command.words.first().is_some_and(|word| word.ends_with("awk"))
+    command.compared
+        && command.words.first().is_some_and(|word| word.ends_with("awk"))
         && piped.filter_map(|it| it.words.first()).all(|word| prints.contains(&word.as_str()))
 }
 
@@ -212,10 +213,8 @@ impl Reader<'_> {
             Program::Entry => {
                 named::run(self, program, arguments, command.decides, place, depth);
             }
-            Program::Looks if command.compared && is_first(before, command) => {
-                // `printf 1 | awk -f app.awk`: the program is what is compared.
-                self.subjects(arguments, place);
-            }
+            // `printf 1 | awk -f app.awk`: the program is what is compared.
+            Program::Looks if is_compared_awk(before, command) => self.subjects(arguments, place),
             Program::Looks => self.looks(program, arguments, place, depth),
             Program::Other => {
                 self.subjects(arguments, place);
