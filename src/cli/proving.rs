@@ -17,7 +17,7 @@ use super::secret_files::SecretFiles;
 use super::tier;
 use super::walls::RunWalls;
 use crate::config::Settings;
-use crate::model::ExitCode;
+use crate::model::{ExitCode, Tier};
 use crate::verify::{
     CheckOptions, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders, Table,
 };
@@ -28,6 +28,7 @@ pub(super) struct Proving {
     pub(super) checks: RoomChecks,
     pub(super) options: CheckOptions,
     pub(super) table: Table,
+    pub(super) tier: Tier,
     _scratch: Scratch,
 }
 
@@ -65,7 +66,8 @@ pub(super) fn proving(
     let checks = RoomChecks::new(Arc::new(walls), &run);
     let options =
         CheckOptions { limit: settings.verify_timeout.0, ..CheckOptions::in_dir(at.place.root()) };
-    Ok(Proving { rooms, checks, options, table: harness_table(settings)?, _scratch: scratch })
+    let table = harness_table(settings)?;
+    Ok(Proving { rooms, checks, options, table, tier: chosen.tier, _scratch: scratch })
 }
 
 /// Waits for the answer, or for a signal that ends the command and its processes.

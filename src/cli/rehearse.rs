@@ -15,7 +15,7 @@ use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
 use crate::config::{self, LayerSettings};
-use crate::model::{Criterion, ExitCode, Task};
+use crate::model::{Criterion, ExitCode, Task, Tier};
 use crate::report::count;
 use crate::sys::lock::TreeLock;
 use crate::verify::{
@@ -50,7 +50,7 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
     };
     let head = preflight.checkpoint.head.clone();
     let note = |text: &str| complain(&format!("note: {text}"));
-    let Proving { rooms, checks, options, table, .. } = &mut room;
+    let Proving { rooms, checks, options, table, tier, .. } = &mut room;
     let tree = CheckOptions { purpose: Purpose::Preflight, ..options.clone() };
     let it = Rehearsal {
         repo: &at.place.repo,
@@ -74,6 +74,7 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         commit_only_is_weak: settings.require_checks,
         denied: denials(directory, &args.task, &task)?,
         task: &task,
+        tier: *tier,
     };
     if args.json {
         say_json(&report.json());
@@ -123,6 +124,7 @@ fn accepted(it: &RehearsedCriterion) -> Vec<Value> {
 
 struct Report<'a> {
     task: &'a Task,
+    tier: Tier,
     criteria: &'a [RehearsedCriterion],
     whole_task: Option<&'a RehearsedCriterion>,
     commit_only: Vec<&'a Criterion>,
@@ -173,6 +175,7 @@ impl Report<'_> {
         );
         json!({
             "task": self.task.name,
+            "sandbox": self.tier,
             "strong": self.is_strong(),
             "criteria": criteria.collect::<Vec<_>>(),
             "whole_task": whole_task,
