@@ -8,6 +8,8 @@ use crate::repo::{Ran, Repo};
 use crate::sample;
 use crate::tier::has_tier;
 
+mod classes;
+
 /// A check, and the files around it.
 struct Planted {
     check: &'static str,
@@ -501,9 +503,12 @@ fn everything(repo: &Repo) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// A sample of both lists; `tests/soak` tries all of them.
-fn drawn(all: &'static [Planted]) -> impl Iterator<Item = (usize, &'static Planted)> {
+fn drawn(
+    all: &'static [Planted],
+    more: &'static [Planted],
+) -> impl Iterator<Item = (usize, &'static Planted)> {
     let (whole, seed) = (sample::full(), usize::try_from(sample::seed() % 4).expect("a number"));
-    all.iter().enumerate().filter(move |(at, _)| whole || (at + seed).is_multiple_of(4))
+    all.iter().chain(more).enumerate().filter(move |(at, _)| whole || (at + seed).is_multiple_of(4))
 }
 
 fn failed(at: usize, planned: &Planted, ran: &Ran) -> String {
@@ -521,7 +526,7 @@ fn failed(at: usize, planned: &Planted, ran: &Ran) -> String {
 #[test]
 fn weak_checks_are_found() {
     let mut missed = Vec::new();
-    for (at, planted) in drawn(WEAK) {
+    for (at, planted) in drawn(WEAK, classes::WEAK) {
         let (_, ran) = rehearse(planted.check, planted.files);
         if ran.code != Some(1) {
             missed.push(failed(at, planted, &ran));
@@ -533,7 +538,7 @@ fn weak_checks_are_found() {
 #[test]
 fn strong_checks_are_not_blamed() {
     let mut blamed = Vec::new();
-    for (at, planted) in drawn(STRONG) {
+    for (at, planted) in drawn(STRONG, classes::STRONG) {
         let (_, ran) = rehearse(planted.check, planted.files);
         if ran.code != Some(0) {
             blamed.push(failed(at, planted, &ran));
@@ -550,6 +555,7 @@ fn the_object_has_what_the_documentation_says() {
     assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
     let json = ran.json();
     assert_eq!((&json["task"], &json["strong"]), (&json!("demo"), &json!(true)));
+    assert!(["off", "partial", "full"].contains(&json["sandbox"].as_str().unwrap_or_default()));
     let text = &json["criteria"][0];
     assert_eq!((&text["weak"], &text["text_only"]), (&json!(true), &json!(true)));
     assert_eq!(text["checks"][0]["start"], json!(["red", "red", "red"]));
@@ -598,14 +604,42 @@ fn checks_of_the_front_matter_are_attacked() {
     );
 }
 
-/// It would be held, not accepted.
+/// Work on it would be held; with `may_change:`, as the note advises, the check would be weak.
 #[test]
 fn a_judge_that_is_the_product_itself_is_listed() {
     let (_, ran) = rehearse("sh app.sh --run", &[("app.sh", "exit 1\n")]);
-    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
-    assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(true));
+    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
+    let criterion = &ran.json()["criteria"][0];
+    assert_eq!((&criterion["judge_is_subject"], &criterion["weak"]), (&json!(true), &json!(true)));
     let (_, ran) = rehearse("sh tests/run.sh", &[SQ, SQ_TEST]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
     assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(false));
+}
+
+/// One cheat is enough: it is the most specific one, and has the right advice.
+#[test]
+fn the_reason_fits_the_check() {
+    let of = |check: &str, files: &[(&str, &str)]| {
+        let (_, ran) = rehearse(check, files);
+        let accepted = ran.json()["criteria"][0]["accepted"].clone();
+        assert_eq!(accepted.as_array().map(Vec::len), Some(1), "{check}: {accepted}");
+        accepted[0]["cheat"].as_str().expect("a name").to_owned()
+    };
+    let emptied = of("! grep -rn TODO src/", &[("src/a.py", "# TODO\n"), ("src/b.py", "# TODO\n")]);
+    assert_eq!(emptied, "empty the files that it looks at");
+    let same = of(
+        "python3 show.py > out.txt && cmp out.txt out.txt",
+        &[("show.py", "raise SystemExit(1)\n"), (".gitignore", "out.txt\n")],
+    );
+    assert_eq!(same, "let the programs print anything: the check compares a file with itself");
+    let syntax = of("bash -n run.sh && test -x run.sh", &[]);
+    assert_eq!(syntax, "create the files that the check names, without content");
+}
+
+#[test]
+fn an_error_is_an_object_too() {
+    let (_, ran) = rehearse("no-such-tool --check", &[]);
+    assert_eq!(ran.json()["error"]["exit_code"], json!(7), "{}", ran.stdout);
 }
 
 #[test]

@@ -12,14 +12,19 @@ use regex::Regex;
 use super::comparison::{Grep, grep};
 use super::inline_code::InlineCode;
 use super::languages::Language;
+use super::missing::{NEW_FILES, new_names};
+use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::ShellCommand;
 use crate::verify::harness::{Role, SourceTree, Table};
 
 /// More product files than this are not touched.
 pub(super) const MOST_FILES: usize = 200;
 
-/// How many new files a glob gets.
-const NEW_FILES: usize = 9;
+/// More lines, texts, or elements than this are not written.
+pub(super) const MOST_LINES: usize = 5_000;
+
+/// As many, if the check does not say how many.
+const USUAL: usize = 100;
 
 /// The checks of a criterion, and the tree that they are to judge.
 pub(super) struct Attack<'a> {
@@ -40,21 +45,72 @@ impl Attack<'_> {
         let found = self.scanned.iter().filter_map(|command| {
             let mut grep = grep(command)?;
             if grep.files.is_empty() {
-                let before = self.scanned.iter().filter(|it| it.pipeline == command.pipeline);
-                let readers = before.filter(|it| {
-                    let program = it.words.first().map_or("", String::as_str);
-                    ["cat", "head", "tail", "sed", "tr", "sort", "cut"].contains(&program)
-                });
-                let files = readers.flat_map(|it| it.words.iter().skip(1).chain(&it.stdin));
-                grep.files = files.filter(|name| !name.starts_with('-')).cloned().collect();
+                grep.files = self.piped_to(command);
             }
             Some(grep)
         });
         found.collect()
     }
 
-    /// The files of a grep.
-    pub(super) fn looked_through(&self, grep: &Grep) -> Vec<PathBuf> {
+    /// The files whose text a pipe carries to a command.
+    pub(super) fn piped_to(&self, command: &ShellCommand) -> Vec<String> {
+        let before = self.scanned.iter().filter(|it| it.pipeline == command.pipeline);
+        let readers = before.filter(|it| {
+            let program = it.words.first().map_or("", String::as_str);
+            ["cat", "head", "tail", "sed", "tr", "sort", "cut"].contains(&program)
+        });
+        let files = readers.flat_map(|it| it.words.iter().skip(1).chain(&it.stdin));
+        files.filter(|name| !name.starts_with('-')).cloned().collect()
+    }
+
+    /// The files whose lines or bytes are counted.
+    pub(super) fn counted(&self) -> BTreeSet<PathBuf> {
+        let counts = self.scanned.iter().filter_map(|it| {
+            let words = unwrapped(&it.words);
+            let operands = match words.first()?.as_str() {
+                "wc" | "stat" | "du" => words.iter().skip(1),
+                "awk" if words.iter().any(|word| word.contains("NR")) => words.iter().skip(2),
+                _ => return None,
+            };
+            Some(operands.chain(&it.stdin).cloned().chain(self.piped_to(it)).collect::<Vec<_>>())
+        });
+        counts.flatten().filter_map(|name| plain(&name)).collect()
+    }
+
+    /// How many lines, texts, or elements are enough.
+    pub(super) fn enough(&self) -> usize {
+        static NUMBER: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"\b\d{1,5}\b").expect("a pattern"));
+        let words = self.scanned.iter().flat_map(|it| &it.words);
+        let numbers = words.flat_map(|word| NUMBER.find_iter(word));
+        let numbers = numbers.filter_map(|number| number.as_str().parse::<usize>().ok());
+        let most = numbers.filter(|number| *number < MOST_LINES).max().unwrap_or_default();
+        self.exact().unwrap_or(USUAL.max(most + 1))
+    }
+
+    /// The number that must come out.
+    pub(super) fn exact(&self) -> Option<usize> {
+        let words = || self.scanned.iter().flat_map(|it| &it.words);
+        let exactly = ["=", "==", "-eq", "grep"];
+        words().find(|word| exactly.contains(&word.as_str()))?;
+        words().find_map(|word| word.parse().ok()).filter(|number| *number <= MOST_LINES)
+    }
+
+    /// The code of the lines, and of the tests and scripts that they run.
+    pub(super) fn codes(&self) -> Vec<InlineCode> {
+        let files: BTreeSet<PathBuf> = self.judges.iter().cloned().chain(self.tests()).collect();
+        let files = files.iter().take(MOST_FILES);
+        let files = files.filter_map(|path| InlineCode::of_file(path, &self.text(path)?));
+        self.scanned.iter().filter_map(InlineCode::of).chain(files).collect()
+    }
+
+    /// May a cheat write it: is it neither a judge nor a test?
+    pub(super) fn is_product(&self, path: &Path) -> bool {
+        self.table.role(path).is_none() && !self.judges.contains(path)
+    }
+
+    /// The files of a grep, as many as are needed.
+    pub(super) fn looked_through(&self, grep: &Grep, most: usize) -> Vec<PathBuf> {
         let globs = self.scanned.iter().flat_map(|it| &it.words);
         let mut globs = globs.filter_map(|word| word.strip_prefix("--include="));
         let names =
@@ -69,11 +125,11 @@ impl Attack<'_> {
         let mut found = Vec::new();
         for name in &grep.files {
             if name == "." && grep.is_recursive {
-                found.extend(self.start.paths().keys().find(is_meant).cloned());
+                found.extend(self.start.paths().keys().filter(is_meant).take(most).cloned());
             } else if name.contains(['*', '?']) {
                 found.extend(self.expanded(name));
             } else {
-                found.extend(plain(name).map(|path| self.below(path)).unwrap_or_default());
+                found.extend(plain(name).map(|path| self.below(path, most)).unwrap_or_default());
             }
         }
         found
@@ -90,7 +146,7 @@ impl Attack<'_> {
         if !there.is_empty() {
             return there;
         }
-        new_names(name)
+        new_names(name, NEW_FILES)
     }
 
     pub(super) fn tests(&self) -> impl Iterator<Item = PathBuf> {
@@ -103,95 +159,28 @@ impl Attack<'_> {
     }
 
     /// Words of the checks that may be paths.
-    fn words(&self) -> Vec<PathBuf> {
-        let words = self.scanned.iter().flat_map(|command| {
+    pub(super) fn words(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let mut folder = None;
+        for command in self.scanned {
+            if let [cd, to, ..] = command.words.as_slice()
+                && cd == "cd"
+            {
+                folder = plain(to);
+                continue;
+            }
             let own = command.words.iter().enumerate();
             let own = own.filter(|(at, word)| *at > 0 || word.contains('/'));
-            own.map(|(_, word)| word).chain(&command.stdin)
-        });
-        let mut found: Vec<PathBuf> = words.filter_map(|word| plain(word)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// Paths that the checks name and that are not there.
-    pub(super) fn missing(&self) -> Vec<PathBuf> {
-        let is_file = |path: &Path| self.start.paths().contains_key(path);
-        let is_there = |path: &Path| {
-            is_file(path) || self.start.paths().keys().any(|known| known.starts_with(path))
-        };
-        let looks_like_one = |path: &Path| {
-            path.components().count() > 1 || path.extension().is_some() || self.is_tested(path)
-        };
-        let codes: Vec<InlineCode> = self.scanned.iter().filter_map(InlineCode::of).collect();
-        let modules = codes.iter().flat_map(|code| code.missing_modules(self.start));
-        let texts = codes.iter().map(|code| &code.code).chain(self.scripts);
-        let quoted = texts.flat_map(|text| QUOTED.captures_iter(text));
-        let quoted = quoted.filter_map(|it| plain(&it["path"]));
-        let words = self.words().into_iter().chain(modules).chain(self.globbed());
-        let words =
-            words.filter(|path| looks_like_one(path)).chain(quoted).chain(self.run_modules());
-        let mut found: Vec<PathBuf> = words.filter(|path| !is_there(path)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// Files that `ls docs/*.md` and `find docs -name '*.md'` would list.
-    fn globbed(&self) -> Vec<PathBuf> {
-        let lists = self.scanned.iter().filter_map(|command| {
-            let (program, rest) = command.words.split_first()?;
-            let found: Vec<String> = match program.as_str() {
-                "ls" | "cat" => rest.iter().filter_map(|it| self.listed(it)).collect(),
-                "find" => {
-                    let at = rest.iter().position(|it| it == "-name" || it == "-iname")?;
-                    let folder = rest.first().filter(|it| !it.starts_with('-'))?;
-                    vec![format!("{}/{}", folder.trim_end_matches('/'), rest.get(at + 1)?)]
-                }
-                _ => return None,
-            };
-            Some(found)
-        });
-        lists.flatten().flat_map(|glob| new_names(&glob)).collect()
-    }
-
-    /// A glob, or all of a folder.
-    fn listed(&self, word: &str) -> Option<String> {
-        let is_folder = |path: &PathBuf| {
-            self.start.paths().keys().any(|known| known != path && known.starts_with(path))
-        };
-        match plain(word) {
-            _ if word.contains('*') => Some(word.to_owned()),
-            Some(path) if is_folder(&path) => Some(format!("{}/*", path.display())),
-            _ => None,
+            let words = own.map(|(_, word)| word).chain(&command.stdin);
+            let paths: Vec<PathBuf> = words.filter_map(|word| plain(word)).collect();
+            if let Some(folder) = &folder {
+                found.extend(paths.iter().map(|path| folder.join(path)));
+            }
+            found.extend(paths);
         }
-    }
-
-    /// The module of `python3 -m NAME`.
-    fn run_modules(&self) -> Vec<PathBuf> {
-        let python = |it: &&ShellCommand| {
-            it.words
-                .first()
-                .is_some_and(|it| it.rsplit('/').next().unwrap_or("").starts_with("python"))
-        };
-        let pairs = self.scanned.iter().filter(python).flat_map(|it| it.words.windows(2));
-        let names = pairs.filter(|pair| pair[0] == "-m").map(|pair| pair[1].replace('.', "/"));
-        names.filter_map(|name| plain(&format!("{name}.py"))).collect()
-    }
-
-    /// Python modules that `unittest` is to run and that are not there.
-    pub(super) fn missing_modules(&self) -> Vec<PathBuf> {
-        let runs = |command: &&ShellCommand| command.words.iter().any(|word| word == "unittest");
-        let words = self.scanned.iter().filter(runs).flat_map(|command| &command.words);
-        let is_module = |word: &&String| {
-            word.contains('.')
-                && !word.ends_with(".py")
-                && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c))
-        };
-        let paths = words.filter(is_module).map(|word| format!("{}.py", word.replace('.', "/")));
-        let paths = paths.map(PathBuf::from);
-        paths.filter(|path| !self.start.paths().contains_key(path)).collect()
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Files that the checks name and that are there.
@@ -200,10 +189,11 @@ impl Attack<'_> {
     }
 
     /// `test -f NAME` and the like, and readers.
-    fn is_tested(&self, path: &Path) -> bool {
+    pub(super) fn is_tested(&self, path: &Path) -> bool {
         self.scanned.iter().any(|command| {
             let program = command.words.first().map_or("", String::as_str);
-            ["test", "[", "[[", "ls", "cat", "stat"].contains(&program)
+            (["test", "[", "[[", "ls", "cat", "stat", "jq"].contains(&program)
+                || program.ends_with("sum"))
                 && command.words.iter().skip(1).any(|word| plain(word).as_deref() == Some(path))
         })
     }
@@ -216,13 +206,13 @@ impl Attack<'_> {
     }
 
     /// The file itself, or the files in a folder that grep looks through.
-    fn below(&self, path: PathBuf) -> Vec<PathBuf> {
+    fn below(&self, path: PathBuf, most: usize) -> Vec<PathBuf> {
         let inside: Vec<PathBuf> = self
             .start
             .paths()
             .keys()
             .filter(|known| known.starts_with(&path) && **known != path)
-            .take(1)
+            .take(most)
             .cloned()
             .collect();
         if inside.is_empty() { vec![path] } else { inside }
@@ -231,9 +221,8 @@ impl Attack<'_> {
     /// The program that a compared command runs, or the sources of a compiled one.
     pub(super) fn subjects(&self, command: &ShellCommand) -> Vec<PathBuf> {
         let words = command.words.iter().filter_map(|word| plain(word));
-        let mut paths = words.filter(|path| {
-            self.start.paths().contains_key(path) || Language::of(path, None).is_some()
-        });
+        let mut paths =
+            words.filter(|path| Language::of(path, self.text(path).as_deref()).is_some());
         if let Some(path) = paths.next() {
             return vec![path];
         }
@@ -248,21 +237,6 @@ impl Attack<'_> {
         let program = command.words.first().filter(|word| word.contains('/') && sources.is_empty());
         sources.into_iter().chain(program.and_then(|word| plain(word))).collect()
     }
-}
-
-/// A quoted word that may be a path.
-static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"['"](?<path>[\w-]+(?:/[\w-]+)*\.(?:json|md|txt|ya?ml|toml|html|csv|cfg|ini))['"]"#,
-    )
-    .expect("a pattern")
-});
-
-/// New files that a glob would name.
-fn new_names(glob: &str) -> Vec<PathBuf> {
-    let name = glob.strip_prefix("./").unwrap_or(glob).replace("**", "x").replace('?', "x");
-    let new = (1..=NEW_FILES).map(|at| name.replace('*', &format!("x{at}")));
-    new.filter_map(|name| plain(&name)).collect()
 }
 
 /// A word as a path relative to the root.

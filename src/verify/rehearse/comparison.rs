@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::{Value, json};
 
 use super::grep_text::{GrepSyntax, matching};
 use crate::verify::harness::SourceTree;
@@ -104,7 +105,8 @@ fn compared(
         }
         "diff" | "cmp" | "comm" => {
             let operands = arguments.iter().chain(&command.stdin);
-            let files = operands.filter(|it| !it.starts_with('-') && !is_output(it));
+            let files =
+                operands.filter(|it| !it.is_empty() && !it.starts_with('-') && !is_output(it));
             let files: Vec<&String> = files.collect();
             if let [only] = files.as_slice()
                 && !only.contains('$')
@@ -113,7 +115,10 @@ fn compared(
                 *snapshot = Some((*only).clone());
                 return vec![Some("x".to_owned())];
             }
-            files.iter().map(|name| held(name)).collect()
+            let echoed = line.iter().filter(|it| it.usage == Use::Output).filter_map(echoed);
+            let document = command.document.iter().map(|text| text.trim_end().to_owned());
+            let shown = files.is_empty().then(|| echoed.chain(document)).into_iter().flatten();
+            files.iter().map(|name| held(name)).chain(shown.map(Some)).collect()
         }
         _ => match grep(command) {
             Some(grep) if !grep.absent && grep.files.iter().all(is_output) => {
@@ -122,6 +127,15 @@ fn compared(
             _ => Vec::new(),
         },
     }
+}
+
+/// The text that `echo` or `printf` writes.
+fn echoed(command: &ShellCommand) -> Option<String> {
+    let (program, words) = command.words.split_first()?;
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|it| *it != "-n").collect();
+    let text = words.join(" ");
+    let is_known = ["echo", "printf"].contains(&program.as_str()) && !text.contains(['$', '%']);
+    is_known.then(|| text.replace("\\n", "\n").trim_end().to_owned())
 }
 
 /// The value that `test ONE = OTHER` wants: the one that is a literal, or else what the line shows.
@@ -143,6 +157,17 @@ fn tested(words: &[String], shown: impl Fn() -> Option<String>) -> Option<Option
         return Some(Some(literal.clone()));
     }
     Some(literal.parse::<i64>().ok().map(|number| (number + more).to_string()))
+}
+
+/// The only literal that a line compares with.
+pub(super) fn literal(scanned: &[ShellCommand]) -> Option<Value> {
+    let tests = scanned.iter().filter(|it| {
+        it.words.first().is_some_and(|program| ["test", "[", "[["].contains(&program.as_str()))
+    });
+    let found = tests.flat_map(|it| it.words.windows(3).filter_map(|words| tested(words, || None)));
+    let found: Vec<String> = found.flatten().collect();
+    let [only] = found.as_slice() else { return None };
+    Some(only.parse().map_or_else(|_| json!(only), |number: i64| json!(number)))
 }
 
 /// How a grep reads its pattern, by its name and options.
@@ -188,11 +213,9 @@ pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
     if !["grep", "egrep", "fgrep", "rg", "awk", "sed"].contains(&program) {
         return None;
     }
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (options, operands): (Vec<&str>, Vec<&str>) =
-        words.iter().copied().partition(|word| word.starts_with('-') && word.len() > 1);
+    let (options, pattern, operands) = split(program, arguments);
     let mut operands = operands.into_iter();
-    let pattern = operands.next()?;
+    let pattern = pattern.or_else(|| operands.next())?;
     let text = match program {
         "awk" | "sed" => {
             let inner = pattern.split('/').nth(1)?;
@@ -211,6 +234,35 @@ pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
         files.push(".".to_owned());
     }
     Some(Grep { text, files, absent, is_recursive })
+}
+
+/// The options, the pattern of `-e`, and the operands.
+fn split<'w>(
+    program: &str,
+    arguments: &'w [String],
+) -> (Vec<&'w str>, Option<&'w str>, Vec<&'w str>) {
+    let (mut options, mut pattern, mut operands) = (Vec::new(), None, Vec::new());
+    let mut rest = arguments.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        let letters = word.strip_prefix('-').filter(|it| !it.is_empty() && !it.starts_with('-'));
+        match letters {
+            _ if word == "--" => operands.extend(rest.by_ref()),
+            Some(letters) if program != "awk" && letters.ends_with('e') => {
+                options.push(word);
+                pattern = pattern.or(rest.next());
+            }
+            Some("F" | "v") if program == "awk" => {
+                rest.next();
+            }
+            Some("A" | "B" | "C" | "m") if program != "awk" => {
+                rest.next();
+            }
+            Some(_) => options.push(word),
+            None if word.starts_with("--") => options.push(word),
+            None => operands.push(word),
+        }
+    }
+    (options, pattern, operands)
 }
 
 fn unquoted(word: &str) -> String {

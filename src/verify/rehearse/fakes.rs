@@ -81,6 +81,14 @@ pub(super) fn new_test(
     }
     let usual = ["tests", "test", "spec"].into_iter().find(|folder| below(folder));
     let folder = PathBuf::from(named.as_deref().unwrap_or(usual.unwrap_or_default()));
+    if language == Language::Rust && file.is_none() {
+        let roots = ["src/lib.rs", "src/main.rs"].map(PathBuf::from);
+        if let Some(path) = roots.into_iter().find(|path| start.paths().contains_key(path)) {
+            let old = String::from_utf8(start.read(&path)?).ok()?;
+            let test = in_modules(module, language.passes(&path, word));
+            return Some((path, format!("{old}\n{test}")));
+        }
+    }
     let path = match language {
         Language::Rust => Path::new("tests").join(format!("{}.rs", file.unwrap_or("rehearsal"))),
         Language::Python => folder.join("test_rehearsal.py"),
@@ -94,13 +102,16 @@ pub(super) fn new_test(
     let text = match runner {
         TestRunner::Jest | TestRunner::Vitest => format!("test('{word}', () => {{}})\n"),
         TestRunner::Mocha => format!("it('{word}', () => {{}})\n"),
-        TestRunner::Cargo | TestRunner::Nextest => module
-            .rsplit("::")
-            .filter(|name| !name.is_empty())
-            .fold(language.passes(&path, word), |text, name| format!("mod {name} {{\n{text}}}\n")),
+        TestRunner::Cargo | TestRunner::Nextest => in_modules(module, language.passes(&path, word)),
         _ => language.passes(&path, word),
     };
     Some((path, text))
+}
+
+/// A test of Rust in the modules of its path.
+fn in_modules(path: &str, test: String) -> String {
+    let names = path.rsplit("::").filter(|name| !name.is_empty());
+    names.fold(test, |text, name| format!("mod {name} {{\n{text}}}\n"))
 }
 
 /// In the first package of Go that a command names.

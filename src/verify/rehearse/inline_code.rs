@@ -1,5 +1,5 @@
-//! Code in a check's line (`python3 -c`, `node -e`): the function that it calls, and the value that
-//! it compares with.
+//! Code of a check (`python3 -c`, `node -e`, a test file): the functions that it calls, and the values
+//! that it compares with.
 //!
 //! Invariant: pure. A call counts if its result is compared with a literal, or printed, as a whole.
 
@@ -8,34 +8,32 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::verify::harness::SourceTree;
+use super::grep_text::{GrepSyntax, matching};
+use super::languages::Language;
 use crate::verify::harness::shell::ShellCommand;
 
-/// A language whose code may stand in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    Python,
-    Node,
-}
-
-/// Code in a line.
+/// Code that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InlineCode {
-    language: Language,
+    pub(super) language: Language,
     pub(super) code: String,
+    /// The folder that its relative names begin in.
+    pub(super) folder: PathBuf,
+    /// It stands in a line, so that its modules are those of the root.
+    pub(super) is_inline: bool,
 }
 
 /// A call and its expected result, as the language writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InlineCall {
-    function: String,
-    wanted: String,
+    pub(super) function: String,
+    pub(super) wanted: String,
 }
 
 /// A literal.
-const VALUE: &str = r#"-?\d+(?:\.\d+)?|'[^']*'|"[^"]*"|`[^`]*`|True|False|None|true|false|null|\[[^\]]*\]|\{[^}]*\}"#;
+const VALUE: &str = r#"-?\d+(?:\.\d+)?|'[^']*'|"[^"]*"|`[^`]*`|True|False|None|true|false|null|nil|\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\{[^{}]*\}"#;
 /// A function, called.
-const CALLED: &str = r"(?<function>[A-Za-z_$][\w$.]*)\([^()]*\)";
+const CALLED: &str = r#"(?<function>[A-Za-z_$][\w$.]*)\((?:[^()'"]|'[^']*'|"[^"]*")*\)"#;
 
 static COMPARED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns(&[
@@ -43,8 +41,13 @@ static COMPARED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         &format!(r"\b{CALLED}\s*[=!]==?\s*(?<wanted>{VALUE})"),
         // 49 == sq(7)
         &format!(r"(?<wanted>{VALUE})\s*[=!]==?\s*{CALLED}"),
-        // assert.equal(sq(7), 49)
-        &format!(r"\b(?:assert|t)\.\w*[eE]qual\(\s*{CALLED}\s*,\s*(?<wanted>{VALUE})\s*[,)]"),
+        // assert.equal(sq(7), 49), self.assertEqual(sq(7), 49)
+        &format!(r"\w(?:[eE]quals?|[sS]ame)\(\s*{CALLED}\s*,\s*(?<wanted>{VALUE})\s*[,)]"),
+        &format!(r"\bequal\(\s*{CALLED}\s*,\s*(?<wanted>{VALUE})\s*[,)]"),
+        // assert_equal 49, sq(7)
+        &format!(r"\w(?:[eE]quals?|[sS]ame)[ (]\s*(?<wanted>{VALUE})\s*,\s*{CALLED}"),
+        // expect(sq(7)).toBe(49), expect(sq(7)).to eq(49)
+        &format!(r"\bexpect\(\s*{CALLED}\s*\)\.to[\w ]*\((?<wanted>{VALUE})\)"),
     ])
 });
 
@@ -52,41 +55,9 @@ static PRINTED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns(&[
         &format!(r"\bprint\(\s*{CALLED}\s*\)"),
         &format!(r"\b(?:console\.log|process\.stdout\.write)\(\s*(?:String\()?{CALLED}\)?\s*\)"),
+        &format!(r"\b(?:puts|print|echo|p)[ (]\s*{CALLED}"),
     ])
 });
-
-/// `from app import sq`, `import app as a`
-static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(?:from\s+(?<from>[\w.]+)\s+import\s+(?<names>[\w, ]+)|import\s+(?<module>[\w.]+)(?:\s+as\s+(?<name>\w+))?)").expect("a pattern")
-});
-
-/// `const {sq} = require('./app.js')`, `import {sq} from './app.js'`
-static NODE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?:(?:const|let|var)\s+(?<names>\{[^}]*\}|\w+)\s*=\s*require\(|\bimport\s+(?<imported>\{[^}]*\}|\w+|\*\s+as\s+\w+)\s+from\s*)\s*['"`](?<path>\.{1,2}/[^'"`]+)['"`]"#)
-        .expect("a pattern")
-});
-
-/// `require('./app')`
-static LOADED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"\b(?:require|import)\s*\(\s*['"`](?<path>\.{1,2}/[^'"`]+)['"`]"#)
-        .expect("a pattern")
-});
-
-/// Modules that come with Python: a check does not mean a file of the same name in the tree.
-const OWN: [&str; 12] = [
-    "collections",
-    "datetime",
-    "io",
-    "json",
-    "math",
-    "os",
-    "pathlib",
-    "re",
-    "shutil",
-    "subprocess",
-    "sys",
-    "time",
-];
 
 fn patterns(texts: &[&str]) -> Vec<Regex> {
     texts.iter().map(|text| Regex::new(text).expect("a pattern")).collect()
@@ -95,27 +66,37 @@ fn patterns(texts: &[&str]) -> Vec<Regex> {
 impl InlineCode {
     /// The code that a command runs, if it stands in its line.
     pub(super) fn of(command: &ShellCommand) -> Option<Self> {
-        let mut words = command.words.iter().skip_while(|word| Self::language(word).is_none());
-        let language = Self::language(words.next()?)?;
+        let mut words = command.words.iter().skip_while(|word| interpreter(word).is_none());
+        let language = interpreter(words.next()?)?;
         let options: &[&str] = match language {
             Language::Python => &["-c"],
             Language::Node => &["-e", "--eval", "-p", "--print", "-pe"],
+            Language::Php => &["-r"],
+            _ => &["-e", "-E", "-ne", "-pe", "-nE", "-lne", "-n0e", "-0ne"],
         };
-        let mut rest = words.skip_while(|word| !options.contains(&word.as_str()));
-        let prints = rest.next()?.contains('p');
-        let code = rest.next()?;
-        let code = if prints { format!("console.log({code})") } else { code.clone() };
-        let code = if language == Language::Node { with_names(&code) } else { code };
-        Some(Self { language, code })
+        let rest: Vec<&String> = words.collect();
+        let at = rest.iter().position(|word| options.contains(&word.as_str()))?;
+        let code = (*rest.get(at + 1)?).clone();
+        let code = match language {
+            Language::Node if rest[at].contains('p') => with_names(&format!("console.log({code})")),
+            Language::Node => with_names(&code),
+            Language::Ruby => {
+                let loaded = rest[..at].iter().filter_map(|word| word.strip_prefix("-r"));
+                let loaded: String = loaded.map(|name| format!("require '{name}'; ")).collect();
+                loaded + &code
+            }
+            _ => code,
+        };
+        Some(Self { language, code, folder: PathBuf::new(), is_inline: true })
     }
 
-    fn language(word: &str) -> Option<Language> {
-        let name = word.rsplit('/').next()?;
-        match name {
-            "node" | "nodejs" => Some(Language::Node),
-            _ if name.starts_with("python") => Some(Language::Python),
-            _ => None,
-        }
+    /// The code of a file.
+    pub(super) fn of_file(path: &Path, text: &str) -> Option<Self> {
+        let language = Language::of(path, Some(text))?;
+        let known = [Language::Python, Language::Node, Language::Ruby, Language::Php];
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let code = if language == Language::Node { with_names(text) } else { text.to_owned() };
+        known.contains(&language).then_some(Self { language, code, folder, is_inline: false })
     }
 
     /// Calls whose result it compares.
@@ -136,104 +117,44 @@ impl InlineCode {
         none.is_none().then(|| InlineCall { function: only["function"].to_owned(), wanted: quoted })
     }
 
-    /// A function that it imports, to do nothing.
-    pub(super) fn imported(&self) -> Option<InlineCall> {
-        let names = PYTHON.captures_iter(&self.code).find_map(|it| it.name("names"))?;
-        let function = names.as_str().split([',', ' ']).next()?.to_owned();
-        Some(InlineCall { function, wanted: "None".to_owned() })
+    /// The texts that stand in it, in quotes or as patterns.
+    pub(super) fn texts(&self) -> Vec<String> {
+        static TEXT: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r#"'(?<one>[^'\n]+)'|"(?<two>[^"\n]+)"|/(?<pattern>[^/\n]+)/"#)
+                .expect("a pattern")
+        });
+        let found = TEXT.captures_iter(&self.code).filter_map(|it| {
+            if let Some(pattern) = it.name("pattern") {
+                return matching(pattern.as_str(), GrepSyntax::Extended);
+            }
+            Some(it.name("one").or(it.name("two"))?.as_str().to_owned())
+        });
+        found.collect()
     }
+}
 
-    /// The file of a called function, and a program in which every function returns the expected
-    /// value.
-    pub(super) fn stub(
-        &self,
-        tree: &dyn SourceTree,
-        call: &InlineCall,
-    ) -> Option<(PathBuf, String)> {
-        let InlineCall { function, wanted } = call;
-        let first = function.split('.').next()?;
-        match self.language {
-            Language::Python => {
-                let path = self.python_module(tree, first)?;
-                let text = format!("def __getattr__(name):\n    return lambda *a, **k: {wanted}\n");
-                Some((path, text))
-            }
-            Language::Node => {
-                let it = NODE.captures_iter(&self.code).find(|it| {
-                    let names = it.name("names").or_else(|| it.name("imported"));
-                    names.is_some_and(|names| has_word(names.as_str(), first))
-                })?;
-                let (path, name) = (node_module(tree, &it["path"])?, function.rsplit('.').next()?);
-                let text = match it.name("imported") {
-                    Some(_) => format!(
-                        "export const {name} = () => ({wanted});\nexport default () => ({wanted});\n"
-                    ),
-                    None => format!(
-                        "const stub = () => ({wanted});\n\
-                         module.exports = new Proxy(stub, {{ get: () => stub }});\n"
-                    ),
-                };
-                Some((path, text))
-            }
-        }
-    }
-
-    /// Files of modules that it loads and that are not there.
-    pub(super) fn missing_modules(&self, tree: &dyn SourceTree) -> Vec<PathBuf> {
-        let path = |it: regex::Captures<'_>| match self.language {
-            Language::Python => {
-                let module = it.name("from").or_else(|| it.name("module"))?.as_str();
-                let own = OWN.contains(&module.split('.').next().unwrap_or_default());
-                (!own).then(|| PathBuf::from(format!("{}.py", module.replace('.', "/"))))
-            }
-            Language::Node => node_module(tree, &it["path"]),
-        };
-        let pattern = if self.language == Language::Python { &PYTHON } else { &LOADED };
-        let found = pattern.captures_iter(&self.code).filter_map(path);
-        found.filter(|path| !tree.paths().contains_key(path)).collect()
-    }
-
-    /// The file of the module that a Python name comes from.
-    fn python_module(&self, tree: &dyn SourceTree, name: &str) -> Option<PathBuf> {
-        let module = PYTHON.captures_iter(&self.code).find_map(|it| {
-            if let (Some(from), Some(names)) = (it.name("from"), it.name("names")) {
-                return has_word(names.as_str(), name).then(|| from.as_str().to_owned());
-            }
-            let module = it.name("module")?.as_str();
-            let known = it.name("name").map_or(module, |name| name.as_str());
-            (known.split('.').next() == Some(name)).then(|| module.to_owned())
-        })?;
-        let path = module.replace('.', "/");
-        let files = [format!("{path}.py"), format!("src/{path}.py"), format!("{path}/__init__.py")];
-        let there = files.iter().find(|file| tree.paths().contains_key(Path::new(file)));
-        let own = OWN.contains(&module.split('.').next().unwrap_or_default());
-        there.or_else(|| files.first().filter(|_| !own)).map(PathBuf::from)
+/// The language of a program that runs code of a line.
+fn interpreter(word: &str) -> Option<Language> {
+    match word.rsplit('/').next()? {
+        "node" | "nodejs" => Some(Language::Node),
+        "ruby" => Some(Language::Ruby),
+        "perl" => Some(Language::Perl),
+        "php" => Some(Language::Php),
+        name if name.starts_with("python") => Some(Language::Python),
+        _ => None,
     }
 }
 
 /// `require('./app.js').sq(7)`, with a name for the module.
 fn with_names(code: &str) -> String {
     static USED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"require\((?<path>"[^"]*"|'[^']*'|`[^`]*`)\)(?<rest>[.(])"#)
+        Regex::new(r#"require\((?<path>"\.[^"]*"|'\.[^']*'|`\.[^`]*`)\)(?<rest>[.(])"#)
             .expect("a pattern")
     });
     let Some(path) = USED.captures(code).map(|it| it["path"].to_owned()) else {
         return code.to_owned();
     };
     format!("const module_ = require({path}); {}", USED.replace_all(code, "module_$rest"))
-}
-
-/// The file that a relative `require` or `import` in the root means.
-fn node_module(tree: &dyn SourceTree, path: &str) -> Option<PathBuf> {
-    let path = path.strip_prefix("./")?;
-    let files = ["", ".js", ".mjs", ".cjs", "/index.js"].map(|end| format!("{path}{end}"));
-    let there = files.iter().find(|file| tree.paths().contains_key(Path::new(file)));
-    let has_extension = Path::new(path).extension().is_some();
-    there.or_else(|| files.get(usize::from(!has_extension))).map(PathBuf::from)
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).any(|it| it == word)
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Language {
 
     /// A program that prints a text.
     pub(super) fn prints(self, text: &str) -> String {
-        let quoted = format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
+        let quoted = single(text);
         match self {
             Self::Shell => format!("printf '%s\\n' '{}'\n", text.replace('\'', r"'\''")),
             Self::Python => format!("print({quoted})\n"),
@@ -101,6 +101,51 @@ impl Language {
                 )
             }
             Self::Rust => format!("fn main() {{ println!(\"{{}}\", {text:?}); }}\n"),
+        }
+    }
+
+    /// A program that runs a line of shell.
+    pub(super) fn runs(self, line: &str) -> String {
+        match self {
+            Self::Shell => format!("{line}\n"),
+            Self::Python => format!("import os\nos.system({line:?})\n"),
+            Self::Node => {
+                format!("require('child_process').execSync({line:?}, {{ stdio: 'inherit' }})\n")
+            }
+            Self::Ruby => format!("system({line:?})\n"),
+            Self::Perl => format!("system({});\n1;\n", single(line)),
+            Self::Php => format!("<?php passthru({});\n", single(line)),
+            Self::C => {
+                format!("#include <stdlib.h>\nint main(void) {{ return system({line:?}) != 0; }}\n")
+            }
+            Self::Go => format!(
+                "package main\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n)\n\nfunc main() {{\n\
+                 \tit := exec.Command(\"sh\", \"-c\", {line:?})\n\tit.Stdout = os.Stdout\n\
+                 \tit.Run()\n}}\n"
+            ),
+            Self::Rust => format!(
+                "fn main() {{\n    let mut it = std::process::Command::new(\"sh\");\n    \
+                 it.args([\"-c\", {line:?}]).status().unwrap();\n}}\n"
+            ),
+        }
+    }
+
+    /// A server that answers everything, at a port or at the one that its last argument says.
+    pub(super) fn serves(self, port: Option<&str>) -> Option<String> {
+        match self {
+            Self::Python => Some(format!(
+                "import sys\nfrom http.server import BaseHTTPRequestHandler, HTTPServer\n\n\n\
+                 class All(BaseHTTPRequestHandler):\n    def do_GET(self):\n        \
+                 self.send_response(200)\n        self.end_headers()\n        \
+                 self.wfile.write(b'{{}}')\n\n    do_POST = do_PUT = do_DELETE = do_GET\n\n\n\
+                 HTTPServer(('127.0.0.1', int({})), All).serve_forever()\n",
+                port.unwrap_or("sys.argv[-1]")
+            )),
+            Self::Node => Some(format!(
+                "require('http').createServer((q, r) => r.end('{{}}')).listen({}, '127.0.0.1')\n",
+                port.unwrap_or("+process.argv.at(-1)")
+            )),
+            _ => None,
         }
     }
 
@@ -139,4 +184,9 @@ impl Language {
             Self::Rust => format!("#[test]\nfn {word}() {{}}\n"),
         }
     }
+}
+
+/// A text in single quotes.
+fn single(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

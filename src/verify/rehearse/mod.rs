@@ -3,13 +3,22 @@
 //! Invariant: everything happens in throw-away rooms; the working tree is not changed. Each cheat
 //! goes through the same path as a verdict. Not in this folder: the output of the result.
 
+mod archive;
 mod attack;
 mod cheats;
 mod comparison;
 mod fakes;
+mod file_cheats;
 mod grep_text;
 mod inline_code;
+mod json_shape;
 mod languages;
+mod missing;
+mod modules;
+mod program_cheats;
+mod recipes;
+mod smallest;
+mod stubs;
 
 mod run;
 
