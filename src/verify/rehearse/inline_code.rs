@@ -55,7 +55,7 @@ static PRINTED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns(&[
         &format!(r"\bprint\(\s*{CALLED}\s*\)"),
         &format!(r"\b(?:console\.log|process\.stdout\.write)\(\s*(?:String\()?{CALLED}\)?\s*\)"),
-        &format!(r"\b(?:puts|print|echo|p)[ (]\s*{CALLED}"),
+        &format!(r"\b(?:puts|echo|p)[ (]\s*{CALLED}\)?\s*(?:;|$)"),
     ])
 });
 
