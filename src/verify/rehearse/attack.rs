@@ -12,13 +12,15 @@ use regex::Regex;
 use super::comparison::{Grep, grep};
 use super::inline_code::InlineCode;
 use super::languages::Language;
-use super::missing::{NEW_FILES, new_names};
 use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::ShellCommand;
 use crate::verify::harness::{Role, SourceTree, Table};
 
 /// More product files than this are not touched.
 pub(super) const MOST_FILES: usize = 200;
+
+/// How many new files a glob gets.
+pub(super) const NEW_FILES: usize = 9;
 
 /// More lines, texts, or elements than this are not written.
 pub(super) const MOST_LINES: usize = 5_000;
@@ -237,6 +239,13 @@ impl Attack<'_> {
         let program = command.words.first().filter(|word| word.contains('/') && sources.is_empty());
         sources.into_iter().chain(program.and_then(|word| plain(word))).collect()
     }
+}
+
+/// New files that a glob would name.
+pub(super) fn new_names(glob: &str, most: usize) -> Vec<PathBuf> {
+    let name = glob.strip_prefix("./").unwrap_or(glob).replace("**", "x").replace('?', "x");
+    let new = (1..=most).map(|at| name.replace('*', &format!("x{at}")));
+    new.filter_map(|name| plain(&name)).collect()
 }
 
 /// A word as a path relative to the root.

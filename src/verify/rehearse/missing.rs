@@ -8,13 +8,10 @@ use std::sync::LazyLock;
 use globset::Glob;
 use regex::Regex;
 
-use super::attack::{Attack, MOST_FILES, plain};
+use super::attack::{Attack, MOST_FILES, NEW_FILES, new_names, plain};
 use super::inline_code::InlineCode;
 use super::languages::Language;
 use crate::verify::harness::shell::ShellCommand;
-
-/// How many new files a glob gets.
-pub(super) const NEW_FILES: usize = 9;
 
 /// `mod parser;`
 static MODULE: LazyLock<Regex> =
@@ -174,11 +171,4 @@ impl Attack<'_> {
         let paths = paths.map(PathBuf::from);
         paths.filter(|path| !self.start.paths().contains_key(path)).collect()
     }
-}
-
-/// New files that a glob would name.
-pub(super) fn new_names(glob: &str, most: usize) -> Vec<PathBuf> {
-    let name = glob.strip_prefix("./").unwrap_or(glob).replace("**", "x").replace('?', "x");
-    let new = (1..=most).map(|at| name.replace('*', &format!("x{at}")));
-    new.filter_map(|name| plain(&name)).collect()
 }

@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::attack::{Attack, MOST_FILES, plain};
+use super::attack::{Attack, MOST_FILES, NEW_FILES, plain};
 use super::cheats::{Cheat, PRODUCT_EXITS, write};
 use super::comparison::{Comparison, comparison};
 use super::inline_code::{InlineCall, InlineCode};
 use super::languages::Language;
-use super::missing::NEW_FILES;
 use super::modules::Module;
 use super::recipes::recipe;
 use super::smallest::{smallest, smallest_source};
