@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use globset::GlobBuilder;
+
 use super::options::{Parsed, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
@@ -24,6 +26,7 @@ impl Judge<'_> {
         let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
         let links = recursive || parsed.has(&["-P"]);
         for source in sources {
+            self.fits_nothing_new(place, source)?;
             let judged = self.reads(
                 place,
                 source,
@@ -128,9 +131,15 @@ impl Judge<'_> {
             return Err(Denial::new("program.delete", "moving a file to a device deletes it")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
+        if !self.sandboxed && self.changes_ignores() {
+            return Err(Denial::new("program.delete", "git may ignore the file at its new place")
+                .instead("move it in a call of its own"));
+        }
         let before = self.writes_code;
         let mut known = true;
         for source in sources {
+            self.fits_nothing_new(place, source)?;
+            self.moves_once(place, source)?;
             known &= self.keeps_its_name(place, source, target)?;
             self.writes(place, source, WriteKind::Move)?;
             if !self.sandboxed {
@@ -146,6 +155,39 @@ impl Judge<'_> {
         }
         // No code is new that only goes to another folder.
         self.writes_code = before || self.writes_code && !known;
+        Ok(())
+    }
+
+    /// A pattern must not find what this line makes: its targets would not be known.
+    fn fits_nothing_new(&mut self, place: &Place, source: &Arg) -> Result<(), Denial> {
+        let Arg::Pattern(pattern) = source else { return Ok(()) };
+        if self.sandboxed {
+            return Ok(());
+        }
+        let glob =
+            GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
+        let refused = || {
+            Denial::new("path.unknown", format!("`{pattern}` finds what this line makes"))
+                .instead("name the files")
+        };
+        let glob = glob.map_err(|_| refused())?.compile_matcher();
+        let made = self.cx.written().iter().chain(&self.made).chain(&self.landed);
+        let below = made.flat_map(|path| place.folders.iter().map(move |at| path.strip_prefix(at)));
+        let fits = |path: &Path| path.ancestors().any(|above| glob.is_match(above));
+        if below.filter_map(Result::ok).any(fits) { Err(refused()) } else { Ok(()) }
+    }
+
+    /// What this line moves stays where it puts it: its second place would not be judged as its own.
+    fn moves_once(&mut self, place: &Place, source: &Arg) -> Result<(), Denial> {
+        let paths = self.paths(place, source);
+        for path in self.soften(paths)?.unwrap_or_default() {
+            let path = self.cx.resolve(&path).map_or(path, |real| real.path);
+            let again = |landed: &PathBuf| landed.starts_with(&path) || path.starts_with(landed);
+            if !self.sandboxed && self.landed.iter().any(again) {
+                return Err(Denial::new("program.delete", "this line has moved it before")
+                    .instead("move it to its last place at once"));
+            }
+        }
         Ok(())
     }
 

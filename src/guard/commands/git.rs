@@ -216,6 +216,13 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// Does this call change what git ignores?
+    pub(super) fn changes_ignores(&self) -> bool {
+        let rules = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".gitignore");
+        let mut changed = self.cx.changed().iter();
+        changed.any(|path| rules(path) || self.cx.entries(path).paths.iter().any(rules))
+    }
+
     /// What git ignores may be secret: a call that changes that must stage files by name.
     fn ignores_as_before(
         &mut self,
@@ -223,11 +230,7 @@ impl Judge<'_> {
         args: &[Arg],
         parsed: &Parsed,
     ) -> Result<(), Denial> {
-        let rules = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".gitignore");
-        let changed: Vec<PathBuf> = self.cx.changed().iter().cloned().collect();
-        let changes =
-            changed.iter().any(|path| rules(path) || self.cx.entries(path).paths.iter().any(rules));
-        if !changes {
+        if !self.changes_ignores() {
             return Ok(());
         }
         let mut by_name = !parsed.has(&["-A", "--all", "-a", "-u", "--update"]);

@@ -40,9 +40,10 @@ impl Judge<'_> {
         if (quiet || whole) && in_place && !self.sandboxed {
             return Err(cuts());
         }
-        let mut lines_cut = 0;
+        let (mut lines_cut, mut erasing) = (0, 0);
         for program in programs {
             lines_cut += program.text().map_or(0, lines_deleted);
+            erasing += program.text().map_or(0, erasers);
             let judged = match program {
                 Arg::Text(text) => self.sed_program(text, in_place),
                 Arg::Pattern(_) | Arg::Open { .. } => Err(not_understood("sed")),
@@ -53,11 +54,24 @@ impl Judge<'_> {
             let judged = self.reads(place, file, ReadKind::Content);
             self.soften(judged)?;
             if in_place {
-                if !self.sandboxed && lines_cut > 0 {
+                if !self.sandboxed && erasing > 0 {
+                    self.erases_once(place, file, erasing)?;
                     self.keeps_lines(place, file, lines_cut)?;
                 }
                 let judged = self.writes(place, file, WriteKind::Change);
                 self.soften(judged)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a line takes from a file once: what several commands leave is not known.
+    fn erases_once(&mut self, place: &Place, file: &Arg, erasing: usize) -> Result<(), Denial> {
+        for path in self.paths(place, file)? {
+            let real = self.cx.resolve(&path)?.path;
+            let moved = self.landed.iter().any(|landed| real.starts_with(landed));
+            if erasing > 1 || moved || self.cx.changed().contains(&real) {
+                return Err(cuts());
             }
         }
         Ok(())
@@ -227,6 +241,17 @@ fn lines_deleted(program: &str) -> usize {
         }
     };
     program.split(';').filter_map(each).sum()
+}
+
+/// Commands of a program that take lines away, or put nothing in the place of what they find. A
+/// pattern with alternatives counts as several.
+fn erasers(program: &str) -> usize {
+    static ERASES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?:^|[;\s/0-9$])d\s*(?:;|$)|s(?P<end>/|\||#|,|:|@)[^;]*[/|#,:@][^\w&\\;]*[/|#,:@][a-z0-9]*\s*(?:;|$)").ok()
+    });
+    let erases = |part: &str| ERASES.as_ref().is_none_or(|it| it.is_match(part));
+    let parts = program.split(';').filter(|part| erases(part));
+    parts.map(|part| if part.contains('|') && part.ends_with('d') { 2 } else { 1 }).sum()
 }
 
 /// Letters and digits of a pattern that stand for themselves.

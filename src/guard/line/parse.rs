@@ -249,7 +249,9 @@ impl Parser {
             Some(word @ ("while" | "until")) => {
                 self.at += word.len();
                 let condition = self.script(&["do"])?;
-                Compound::Branches(vec![condition, self.body()?])
+                let body = self.body()?;
+                // The second round meets what the first one did.
+                Compound::Branches(vec![condition, body.clone(), body])
             }
             Some("for") => self.for_loop()?,
             Some(word) => return Err(unclear(&format!("`{word}`"))),
