@@ -6,7 +6,7 @@ use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
-use crate::guard::programs::table::Kind;
+use crate::guard::programs::table::{Kind, entry};
 
 /// Compilers that name their output after an input, the options that make them do it if it is not
 /// their habit, and those that put it elsewhere or write nothing.
@@ -124,6 +124,5 @@ impl Judge<'_> {
 }
 
 fn is_bundler(name: &str) -> bool {
-    use crate::guard::programs::table::entry;
     entry(name).is_some_and(|entry| entry.operands == [Kind::Special("bundler")])
 }

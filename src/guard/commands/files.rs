@@ -68,8 +68,7 @@ impl Judge<'_> {
     fn holds_links(&mut self, folder: &Path) -> Result<bool, Denial> {
         let tree = self.cx.entries(folder);
         self.cx.spend(tree.paths.len())?;
-        let is_link = |entry: &PathBuf| matches!(self.cx.kind(entry), FileKind::Link(_));
-        Ok(!tree.all || tree.paths.iter().any(is_link))
+        Ok(!tree.all || self.has_link(folder))
     }
 
     /// A copy may replace a file only by another one that is known to have something in it.

@@ -9,6 +9,7 @@ mod files;
 mod find;
 mod git;
 mod git_config;
+mod ignored;
 mod offline;
 mod operands;
 mod options;

@@ -247,7 +247,7 @@ fn lines_deleted(program: &str) -> usize {
 /// pattern with alternatives counts as several.
 fn erasers(program: &str) -> usize {
     static ERASES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?:^|[;\s/0-9$])d\s*(?:;|$)|s(?P<end>/|\||#|,|:|@)[^;]*[/|#,:@][^\w&\\;]*[/|#,:@][a-z0-9]*\s*(?:;|$)").ok()
+        Regex::new(r"(?:^|[;\s/0-9$])d\s*(?:;|$)|s(?:/|\||#|,|:|@)[^;]*[/|#,:@][^\w&\\;]*[/|#,:@][a-z0-9]*\s*(?:;|$)").ok()
     });
     let erases = |part: &str| ERASES.as_ref().is_none_or(|it| it.is_match(part));
     let parts = program.split(';').filter(|part| erases(part));

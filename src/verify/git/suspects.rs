@@ -24,8 +24,8 @@ const FLAGS: u16 = 0xf000;
 /// A file without content.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/// The paths of a working tree that git needs to look at, or nothing if it needs to look at all.
-/// An index without a file in this folder is told by its missing time.
+/// The paths of a working tree that git needs to look at. `None` if it has to look at all of them:
+/// too many may differ, a folder is odd, or the index is not on disk.
 pub(super) fn suspects(root: &Path, index: &Index, entries: &[IndexEntry]) -> Option<Vec<PathBuf>> {
     let written = index.path().and_then(|path| fs::metadata(path).ok())?;
     let older = Older(time(written.mtime(), written.mtime_nsec())?);
