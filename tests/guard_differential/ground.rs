@@ -158,11 +158,17 @@ impl Ground {
                 ".env",
                 "config/.env.local",
             ];
-            if kept.iter().any(|kept| below.starts_with(kept)) {
+            // Git LFS notes the version of its format in git's configuration.
+            let noted = below == Path::new(".git/config") && line.contains("git lfs ");
+            if kept.iter().any(|kept| below.starts_with(kept)) && !noted {
                 faults.push(format!("changed {}", below.display()));
             }
-            // A test runner remembers there what failed.
-            if below.starts_with(".git") || below.starts_with(".pytest_cache") {
+            // Test runners remember there what failed, and an interpreter what it compiled.
+            let folder = below.parent().unwrap_or(below);
+            let notes = folder.ends_with("__pycache__")
+                || folder.ends_with("Testing/Temporary")
+                || below.starts_with(".pytest_cache");
+            if below.starts_with(".git") || notes {
                 continue;
             }
             match (self.start.get(path), now.get(path)) {

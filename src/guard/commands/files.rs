@@ -337,8 +337,8 @@ impl Judge<'_> {
             self.cx.spend(entries.len())?;
             for entry in &entries {
                 let Ok(relative) = entry.strip_prefix(&path) else { continue };
-                let judged = self.cx.protected(&target.join(relative), WriteKind::Change);
-                self.soften(judged)?;
+                let end = target.join(relative).to_string_lossy().into_owned();
+                self.writes(place, &Arg::of(end), WriteKind::Change)?;
                 // A folder with this file is a task's.
                 if relative.file_name().is_some_and(|name| name.eq_ignore_ascii_case("TASK.md")) {
                     return Err(Denial::new("state.task", "it would make another task"));

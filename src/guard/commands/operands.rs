@@ -318,7 +318,7 @@ impl Judge<'_> {
             Kind::Fill if parsed.has(&["-a", "--append"]) => {
                 self.writes(place, value, WriteKind::Append)
             }
-            Kind::Fill => self.fills(place, value, streams.fed),
+            Kind::Fill => self.fills(place, value, streams.fed && !place.read),
             Kind::OutDir => self.fills_folder(place, value),
             Kind::MakeDir => self.makes(place, value),
             Kind::Mode => self.writes(place, value, WriteKind::Mode),

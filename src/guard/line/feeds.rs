@@ -3,23 +3,49 @@
 
 use super::ast::{Compound, Piece, PipelinePart, Redirect, Simple, Word};
 
-/// Does a command print text that stands in the line itself?
+/// Does a command print text that stands in the line itself, to where it is started?
 pub(super) fn feeds(command: &PipelinePart) -> bool {
     match command {
-        PipelinePart::Simple(simple) => feeds_alone(simple),
-        PipelinePart::Compound(compound, _) => match compound.as_ref() {
-            // Only the first command is sure to run.
-            Compound::Group(script) | Compound::Subshell(script) => {
-                let first = script.lists.first().and_then(|list| list.pipelines.first());
-                matches!(first.map(Vec::as_slice), Some([command]) if feeds(command))
-            }
-            Compound::Branches(_) | Compound::For { .. } => false,
-        },
+        PipelinePart::Simple(simple) => {
+            gives_alone(simple) && simple.redirects.iter().all(leaves_output)
+        }
+        PipelinePart::Compound(compound, redirects) => {
+            gives(compound) && redirects.iter().all(leaves_output)
+        }
     }
 }
 
+/// The same for what stands in front of the redirections of a compound command.
+pub(super) fn gives(compound: &Compound) -> bool {
+    match compound {
+        // Only the first command is sure to run.
+        Compound::Group(script) | Compound::Subshell(script) => {
+            let first = script.lists.first().and_then(|list| list.pipelines.first());
+            matches!(first.map(Vec::as_slice), Some([command]) if feeds(command))
+        }
+        Compound::Branches(_) | Compound::For { .. } => false,
+    }
+}
+
+/// Is a redirection sure to succeed?
+pub(super) fn succeeds(redirect: &Redirect) -> bool {
+    match redirect {
+        Redirect::Data { .. } => true,
+        Redirect::Read(word)
+        | Redirect::Write(word)
+        | Redirect::WriteOther(word)
+        | Redirect::Append(word) => word.text() == Some("/dev/null"),
+    }
+}
+
+/// Is it sure to succeed, and does the output go where it went before?
+fn leaves_output(redirect: &Redirect) -> bool {
+    let takes = matches!(redirect, Redirect::Write(_) | Redirect::Append(_));
+    !takes && succeeds(redirect)
+}
+
 /// The same for a command without others in it.
-pub(super) fn feeds_alone(simple: &Simple) -> bool {
+pub(super) fn gives_alone(simple: &Simple) -> bool {
     let words = simple.words.get(1..).unwrap_or_default();
     let stops = |word: &Word| literal(word).contains("\\c");
     match simple.words.first().and_then(Word::text) {

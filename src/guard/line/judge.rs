@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
-use super::feeds::{feeds, feeds_alone, input};
+use super::feeds::{feeds, gives, gives_alone, input, succeeds};
 use super::intent;
 use super::parse::unclear;
 use super::place::Place;
@@ -141,8 +141,10 @@ impl<'a> Judge<'a> {
                 [command] => self.command(place, command, Streams::default())?,
                 commands => {
                     let mut fed = false;
-                    for command in commands {
-                        self.command(&mut place.inner(), command, Streams { fed })?;
+                    for (at, command) in commands.iter().enumerate() {
+                        let mut inner = place.inner();
+                        inner.read |= at + 1 < commands.len();
+                        self.command(&mut inner, command, Streams { fed })?;
                         fed = feeds(command);
                     }
                 }
@@ -174,7 +176,7 @@ impl<'a> Judge<'a> {
                 self.soften(judged.map_err(|denial| denial.within(&simple.text))).map(drop)
             }
             PipelinePart::Compound(compound, redirects) => {
-                self.redirects(place, redirects, feeds(command))?;
+                self.redirects(place, redirects, gives(compound))?;
                 self.compound(place, compound)
             }
         }
@@ -250,7 +252,7 @@ impl<'a> Judge<'a> {
         }
         let fed = input(&simple.redirects).unwrap_or(streams.fed);
         let cat = simple.words.len() == 1 && simple.words[0].text() == Some("cat");
-        let gives = feeds_alone(simple) || cat && fed;
+        let gives = gives_alone(simple) || cat && fed;
         self.redirects(place, &simple.redirects, gives)?;
         if args.is_empty() {
             return if simple.variables.is_empty() {
@@ -263,7 +265,8 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the redirections of a command that is known to print something, or not. Only the last
-    /// file takes its output; those before it stay empty.
+    /// file takes its output; those before it stay empty. Where a later redirection fails, the
+    /// command does not run.
     fn redirects(
         &mut self,
         place: &Place,
@@ -276,7 +279,8 @@ impl<'a> Judge<'a> {
         };
         let last = redirects.iter().rposition(takes);
         for (at, redirect) in redirects.iter().enumerate() {
-            let judged = self.redirect(place, redirect, gives && Some(at) == last);
+            let filled = || Some(at) == last && redirects[at + 1..].iter().all(succeeds);
+            let judged = self.redirect(place, redirect, gives && filled());
             self.soften(judged)?;
         }
         Ok(())

@@ -15,11 +15,19 @@ pub(in crate::guard) struct Place {
     pub(in crate::guard) fixed: bool,
     /// This command runs exactly once, so that a variable it sets is known from here on.
     pub(in crate::guard) straight: bool,
+    /// Another command reads its output, and may end first: writing to it ends this one then.
+    pub(in crate::guard) read: bool,
 }
 
 impl Place {
     pub(in crate::guard) fn new(folder: PathBuf) -> Self {
-        Self { folders: vec![folder], variables: HashMap::new(), fixed: false, straight: false }
+        Self {
+            folders: vec![folder],
+            variables: HashMap::new(),
+            fixed: false,
+            straight: false,
+            read: false,
+        }
     }
 
     /// The same in a part that runs once, several times, or not at all.

@@ -147,8 +147,8 @@ impl GitRepo {
         Ok(())
     }
 
-    /// The repository's own configuration. Upstreams, and editors' notes about branches, change by
-    /// themselves and run nothing; they are left out.
+    /// The repository's own configuration. Upstreams, editors' notes about branches, and what Git
+    /// LFS writes wherever it is used change by themselves and run nothing; they are left out.
     fn meaning(&self, config: &mut git2::Config) -> Result<[u8; 32], VerifyError> {
         let failed = self.failed("read the configuration");
         let snapshot = config.snapshot().map_err(&failed)?;
@@ -157,7 +157,10 @@ impl GitRepo {
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(&failed)?;
             let name = entry.name_bytes();
-            if !name.starts_with(b"branch.") {
+            let by_itself = name.starts_with(b"branch.")
+                || name == b"lfs.repositoryformatversion"
+                || name.starts_with(b"lfs.") && name.ends_with(b".access");
+            if !by_itself {
                 for part in [name, b"=", entry.value_bytes(), b"\n"] {
                     hasher.update(part);
                 }

@@ -299,8 +299,10 @@ fn settings_are_seen_tracked_or_not() {
             .collect::<Vec<_>>()
     };
     assert!(changed().is_empty());
-    // What editors and `git push -u` do by themselves is no setting.
+    // What editors, `git push -u` and `git lfs` do by themselves is no setting.
     scene.git(&["config", "branch.main.vscode-merge-base", "origin/main"]);
+    scene.git(&["config", "lfs.repositoryformatversion", "0"]);
+    scene.git(&["config", "lfs.https://example.com/a.git/info/lfs.access", "basic"]);
     scene.write(".git/hooks/pre-commit.sample", "x");
     scene.write(".claude/worktrees/a/file", "x");
     assert!(changed().is_empty());
