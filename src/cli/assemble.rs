@@ -406,7 +406,7 @@ fn proof_rooms(
     let base = scratch.join("proof");
     let seen_at = tier::seen_at(tier);
     let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
-    Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?))
+    Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, preflight)?))
 }
 
 fn turn_limits(settings: &Settings) -> TurnLimits {

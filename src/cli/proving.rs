@@ -61,7 +61,7 @@ pub(super) fn proving(
     let base = scratch.path().join("proof");
     std::fs::create_dir_all(&base).map_err(|error| Failure::new(ExitCode::Write, error))?;
     let folders = RoomFolders { base: &base, seen_at: tier::seen_at(chosen.tier), master };
-    let rooms = at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?;
+    let rooms = at.place.repo.proof_rooms(&at.layout, folders, preflight)?;
     let run = format!("proving-{}", std::process::id());
     let checks = RoomChecks::new(Arc::new(walls), &run);
     let options =

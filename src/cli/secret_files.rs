@@ -16,6 +16,7 @@ use crate::config::Settings;
 use crate::guard::{Redactor, Scrambler, secret_name};
 use crate::model::ExitCode;
 use crate::sandbox::LOGINS;
+use crate::sys::visit;
 use crate::verify::{GitRepo, Repo as _};
 
 /// Folders of dependencies and build output, whose keys are public ones or tests'.
@@ -129,8 +130,7 @@ fn values_in(root: &Path, paths: &BTreeSet<PathBuf>) -> Vec<String> {
 fn candidates(root: &Path, settings: &Settings) -> BTreeSet<PathBuf> {
     let plain = |path: &Path| path.components().filter(|it| *it != Component::CurDir).collect();
     let open: BTreeSet<PathBuf> = settings.readable.iter().map(|file| plain(file.path())).collect();
-    let mut found = Vec::new();
-    walk(root, &mut found);
+    let found = visit(root.to_owned(), secrets_in).concat();
     let relative = found.iter().filter_map(|path| path.strip_prefix(root).ok());
     relative.filter(|path| !open.contains(*path)).map(Path::to_owned).collect()
 }
@@ -188,21 +188,24 @@ fn is_public(text: &str) -> bool {
     blocks.peek().is_some() && blocks.all(|line| !line.contains("PRIVATE"))
 }
 
-/// Secret-looking regular files below a folder. Repositories inside have their own index, and
-/// nothing in them is changed.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Finds the secret-looking regular files in a folder. Returns the folders in it. Repositories
+/// inside have their own index, and nothing in them is changed.
+fn secrets_in(folder: PathBuf, found: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
-        let (path, name) = (entry.path(), entry.file_name());
+        let name = entry.file_name();
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             let skipped = name == ".git" || DEPENDENCIES.iter().any(|it| name == *it);
+            let path = entry.path();
             if !skipped && path.join(".git").symlink_metadata().is_err() {
-                walk(&path, found);
+                folders.push(path);
             }
         } else if kind.is_file() && secret_name(Path::new(&name)) {
-            found.push(path);
+            found.push(entry.path());
         }
     }
+    folders
 }
 
 fn logins(home: &Path) -> Vec<PathBuf> {

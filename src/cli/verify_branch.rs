@@ -47,7 +47,7 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
             let outdated = outdated(&at, &harness_table(&settings)?, &seen[0], &upstream)?;
             claims.remarks.extend(outdated);
-            let preflight = nothing_uncommitted(&head);
+            let preflight = nothing_uncommitted(&head, at.place.repo.ignored()?);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
             runtime()?.block_on(until_signal(derived(
@@ -194,13 +194,14 @@ fn outdated(
     Ok(moved_on((&then, base.task.as_ref()), (&now, new.as_ref()), table, file))
 }
 
-fn nothing_uncommitted(head: &Oid) -> Preflight {
+fn nothing_uncommitted(head: &Oid, ignored: Vec<PathBuf>) -> Preflight {
     Preflight {
         checkpoint: Checkpoint { head: head.clone(), branch: String::new() },
         human: Fingerprints::default(),
         prepared: Vec::new(),
         settings: Fingerprints::default(),
         submodules: Vec::new(),
+        ignored,
     }
 }
 

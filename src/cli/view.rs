@@ -98,7 +98,9 @@ pub(super) fn agent_settings(repo: &GitRepo) -> BTreeSet<PathBuf> {
 
 /// The setting that a path is or lies in.
 fn outermost(path: &Path) -> Option<&Path> {
-    path.ancestors().filter(|path| agent_setting(path)).last()
+    // What is no setting lies in none.
+    let within = agent_setting(path).then(|| path.ancestors());
+    within?.filter(|path| agent_setting(path)).last()
 }
 
 /// Creates the missing folders of a git folder that hold settings: a missing folder cannot be

@@ -112,6 +112,9 @@ impl Protection {
     /// that a sandbox can show them read-only.
     #[must_use]
     pub fn with_files(mut self, start: &dyn SourceTree) -> Self {
+        if self.globs.is_empty() {
+            return self;
+        }
         let matched = start.paths().keys().filter(|path| self.globs.is_match(path));
         let matched: Vec<PathBuf> = matched.take(MOST + 1).cloned().collect();
         if matched.len() <= MOST {

@@ -97,6 +97,8 @@ pub struct Preflight {
     pub settings: Fingerprints,
     /// Submodules; their content is seen only as far as their commit and whether it is clean.
     pub submodules: Vec<PathBuf>,
+    /// The ignored entries; a folder that is ignored as a whole is one.
+    pub ignored: Vec<PathBuf>,
 }
 
 impl Preflight {
@@ -418,8 +420,8 @@ pub trait Repo: Send + Sync {
         identity: &Identity,
     ) -> Result<Oid, VerifyError>;
 
-    /// Prepares the proof rooms of a run, from the current repository: before an agent works. The
-    /// human's uncommitted files are shown in them.
+    /// Prepares the proof rooms of a run, from the repository that a preflight found: before an
+    /// agent works. The human's uncommitted files are shown in them.
     ///
     /// # Errors
     /// If something cannot be read or copied.
@@ -427,6 +429,6 @@ pub trait Repo: Send + Sync {
         &self,
         layout: &Layout,
         folders: RoomFolders<'_>,
-        human: &Fingerprints,
+        preflight: &Preflight,
     ) -> Result<ProofRooms, VerifyError>;
 }

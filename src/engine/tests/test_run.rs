@@ -68,7 +68,7 @@ impl TestRun {
             repo.preflight(&layout, Branch::Current, Dirt::Refuse).expect("a usable repository");
         let (rooms, master, seen_at) = (base.join("rooms"), base.join("master"), SeenAt::ItsPlace);
         let folders = RoomFolders { base: &rooms, seen_at, master: MasterFolder::Kept(&master) };
-        let rooms = repo.proof_rooms(&layout, folders, &preflight.human).expect("proof rooms");
+        let rooms = repo.proof_rooms(&layout, folders, &preflight).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();
         let journal = base.join("events.jsonl");

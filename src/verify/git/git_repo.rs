@@ -271,8 +271,8 @@ impl Repo for GitRepo {
         &self,
         layout: &Layout,
         folders: RoomFolders<'_>,
-        human: &Fingerprints,
+        preflight: &Preflight,
     ) -> Result<ProofRooms, VerifyError> {
-        self.rooms_in(&self.lock(), layout, folders, human)
+        self.rooms_in(&self.lock(), layout, folders, preflight)
     }
 }

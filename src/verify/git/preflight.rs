@@ -40,7 +40,7 @@ impl GitRepo {
             Head::Branch(_, id) | Head::Detached(id) => id,
         };
         self.task_inside(layout)?;
-        let status = self.status_in(&repo).map_err(|error| self.unreadable(error))?;
+        let (status, ignored) = self.all_in(&repo).map_err(|error| self.unreadable(error))?;
         let (prepared, dirty): (Vec<_>, Vec<_>) =
             status.all().into_iter().partition(|change| change.path.starts_with(layout.folder()));
         if dirt == Dirt::Refuse && !dirty.is_empty() {
@@ -56,6 +56,7 @@ impl GitRepo {
             human,
             prepared: prepared.into_iter().map(|change| change.path).collect(),
             settings: self.settings_in(&repo)?,
+            ignored,
             submodules: submodules.iter().map(|module| module.path().to_owned()).collect(),
         })
     }

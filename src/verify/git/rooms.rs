@@ -11,11 +11,12 @@ use super::history::Head;
 use super::plain::io_error;
 use super::room::RoomSource;
 use crate::verify::error::VerifyError;
-use crate::verify::fingerprint::{Fingerprint, Fingerprints};
+use crate::verify::fingerprint::Fingerprint;
 use crate::verify::harness::{EntryKind, TreeEdit};
 use crate::verify::layout::Layout;
 use crate::verify::master::{Master, RoomFolders};
 use crate::verify::proof_rooms::ProofRooms;
+use crate::verify::repo::Preflight;
 
 impl GitRepo {
     pub(super) fn rooms_in(
@@ -23,7 +24,7 @@ impl GitRepo {
         repo: &Repository,
         layout: &Layout,
         folders: RoomFolders<'_>,
-        human: &Fingerprints,
+        preflight: &Preflight,
     ) -> Result<ProofRooms, VerifyError> {
         let branch = match self.head(repo)? {
             Head::Branch(branch, _) | Head::Unborn(branch) => branch,
@@ -31,7 +32,8 @@ impl GitRepo {
             Head::Detached(_) => "refs/heads/main".to_owned(),
         };
         let source = RoomSource::of(repo)?;
-        let master = Master::of(&self.root, layout, folders, self.ignored_in(repo)?)?;
+        let master = Master::of(&self.root, layout, folders, preflight.ignored.clone())?;
+        let human = &preflight.human;
         let edits = human.paths().filter_map(|path| {
             let print = human.get(path)?;
             edit(&self.root, path, print).transpose()

@@ -22,7 +22,23 @@ use crate::verify::repo::Status;
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
-        let (found, entries) = self.look(repo, false)?;
+        let (found, entries) = self.look(repo, Sought::Changes)?;
+        self.status_of(repo, found, entries)
+    }
+
+    /// The status, and the ignored entries.
+    pub(super) fn all_in(&self, repo: &Repository) -> Result<(Status, Vec<PathBuf>), VerifyError> {
+        let (found, entries) = self.look(repo, Sought::All)?;
+        let ignored = ignored_of(&found);
+        Ok((self.status_of(repo, found, entries)?, ignored))
+    }
+
+    fn status_of(
+        &self,
+        repo: &Repository,
+        found: Flags,
+        entries: Vec<IndexEntry>,
+    ) -> Result<Status, VerifyError> {
         let mut status = Status::default();
         for (path, flags) in found {
             match meaning(flags) {
@@ -43,26 +59,22 @@ impl GitRepo {
 
     /// The ignored entries; a folder that is ignored as a whole is one.
     pub(super) fn ignored_in(&self, repo: &Repository) -> Result<Vec<PathBuf>, VerifyError> {
-        // An ignored file in a folder that holds nothing else is found only among the untracked.
-        let (found, _) = self.look(repo, true)?;
-        Ok(found
-            .into_iter()
-            .filter(|(_, flags)| flags.is_ignored())
-            .map(|(path, _)| path)
-            .collect())
+        let (found, _) = self.look(repo, Sought::Ignored)?;
+        Ok(ignored_of(&found))
     }
 
     /// Asks git about the paths that may differ. Returns the entries of the index, too.
     fn look(
         &self,
         repo: &Repository,
-        ignored: bool,
+        sought: Sought,
     ) -> Result<(Flags, Vec<IndexEntry>), VerifyError> {
         self.refuse_links(repo)?;
         let failed = || self.failed("compare the working tree with HEAD");
         let mut index = repo.index().map_err(failed())?;
         index.read(false).map_err(failed())?;
         let entries: Vec<IndexEntry> = index.iter().collect();
+        let ignored = sought != Sought::Changes;
         let Some(suspects) = suspects(&self.root, &index, &entries) else {
             remove_pipes(&self.root);
             return Ok((
@@ -70,7 +82,12 @@ impl GitRepo {
                 entries,
             ));
         };
-        let mut found = ask(repo, StatusShow::Index, ignored, &[]).map_err(failed())?;
+        let mut found = match sought {
+            Sought::Ignored => Flags::new(),
+            Sought::Changes | Sought::All => {
+                ask(repo, StatusShow::Index, ignored, &[]).map_err(failed())?
+            }
+        };
         if !suspects.is_empty() {
             for (path, flags) in
                 ask(repo, StatusShow::Workdir, ignored, &suspects).map_err(failed())?
@@ -118,8 +135,21 @@ impl GitRepo {
     }
 }
 
+/// What a look at the working tree is to find.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    Changes,
+    Ignored,
+    All,
+}
+
 /// Git's flags by path.
 type Flags = BTreeMap<PathBuf, git2::Status>;
+
+fn ignored_of(found: &Flags) -> Vec<PathBuf> {
+    let ignored = found.iter().filter(|(_, flags)| flags.is_ignored());
+    ignored.map(|(path, _)| path.clone()).collect()
+}
 
 /// Asks git about some paths, or about all. Files whose time is not conclusive are read once, and
 /// their time is recorded in the index, unless another process holds it.

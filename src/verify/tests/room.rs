@@ -12,11 +12,11 @@ use crate::verify::{
 };
 
 pub(super) fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
-    let human = scene.preflight(Branch::Current, dirt).expect("ready").human;
+    let preflight = scene.preflight(Branch::Current, dirt).expect("ready");
     let (base, master) = (scene.dir.path().join("rooms"), scene.dir.path().join("master"));
     let folders =
         RoomFolders { base: &base, seen_at: SeenAt::ItsPlace, master: MasterFolder::Kept(&master) };
-    scene.repo().proof_rooms(&layout(), folders, &human).expect("rooms")
+    scene.repo().proof_rooms(&layout(), folders, &preflight).expect("rooms")
 }
 
 pub(super) fn head(scene: &TestRepo) -> Oid {
