@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use globset::GlobSet;
 use ralph_copilot::model::{CheckResult, CheckStatus, Oid};
 use ralph_copilot::verify::{
-    CheckOptions, CheckPhase, Checks, Fingerprints, GitRepo, Layout, MasterFolder, PlannedCheck,
+    Branch, CheckOptions, CheckPhase, Checks, Dirt, GitRepo, Layout, MasterFolder, PlannedCheck,
     ProofRules, Repo, RoomFolders, RoomSetup, SeenAt, Shown, Table, Warmth, plan, prove,
 };
 
@@ -62,7 +62,9 @@ fn measure(files: usize) -> Outcome<Duration> {
     let folders = RoomFolders { base: &base, seen_at, master };
     let repo = GitRepo::discover(&root)?;
     let layout = Layout::new("demo", "tasks/demo");
-    let mut rooms = repo.proof_rooms(&layout, folders, &Fingerprints::default())?;
+    std::fs::create_dir_all(root.join(layout.folder()))?;
+    let preflight = repo.preflight(&layout, Branch::Current, Dirt::Refuse)?;
+    let mut rooms = repo.proof_rooms(&layout, folders, &preflight)?;
     let commits = commits(&root)?;
     let (table, none, setup) = (Table::new(&[])?, GlobSet::empty(), RoomSetup::default());
     let rules = ProofRules {

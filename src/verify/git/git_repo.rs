@@ -10,6 +10,7 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::known_trees::KnownTrees;
 use super::plain::oid;
+use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
 use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
 use crate::verify::error::{RepoProblem, VerifyError};
@@ -31,6 +32,8 @@ pub struct GitRepo {
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
     pub(super) known: KnownTrees,
+    /// The index as the last look at the working tree found it.
+    pub(super) indexed: Mutex<Option<Indexed>>,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -72,7 +75,8 @@ impl GitRepo {
         let common_dir = canonical(found.commondir())?;
         let opened = SystemTime::now();
         let (repo, known) = (Mutex::new(found), KnownTrees::default());
-        Ok(Self { repo, root, git_dir, common_dir, opened, known })
+        let indexed = Mutex::default();
+        Ok(Self { repo, root, git_dir, common_dir, opened, known, indexed })
     }
 
     /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the

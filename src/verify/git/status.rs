@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 use git2::{
     DiffOptions, ErrorCode, Index, IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime,
@@ -15,30 +16,25 @@ use git2::{
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
-use super::suspects::suspects;
+use super::suspects::{Indexed, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
-        let (found, entries) = self.look(repo, Sought::Changes)?;
-        self.status_of(repo, found, entries)
+        let found = self.look(repo, Sought::Changes)?;
+        self.status_of(repo, found)
     }
 
     /// The status, and the ignored entries.
     pub(super) fn all_in(&self, repo: &Repository) -> Result<(Status, Vec<PathBuf>), VerifyError> {
-        let (found, entries) = self.look(repo, Sought::All)?;
+        let found = self.look(repo, Sought::All)?;
         let ignored = ignored_of(&found);
-        Ok((self.status_of(repo, found, entries)?, ignored))
+        Ok((self.status_of(repo, found)?, ignored))
     }
 
-    fn status_of(
-        &self,
-        repo: &Repository,
-        found: Flags,
-        entries: Vec<IndexEntry>,
-    ) -> Result<Status, VerifyError> {
+    fn status_of(&self, repo: &Repository, found: Flags) -> Result<Status, VerifyError> {
         let mut status = Status::default();
         for (path, flags) in found {
             match meaning(flags) {
@@ -49,7 +45,7 @@ impl GitRepo {
                 None => {}
             }
         }
-        let hidden = self.hidden(repo, entries)?;
+        let hidden = self.hidden(repo)?;
         status.tracked.retain(|change| !hidden.left_out.contains(&change.path));
         status.tracked.extend(hidden.changed);
         status.tracked.sort();
@@ -59,53 +55,46 @@ impl GitRepo {
 
     /// The ignored entries; a folder that is ignored as a whole is one.
     pub(super) fn ignored_in(&self, repo: &Repository) -> Result<Vec<PathBuf>, VerifyError> {
-        let (found, _) = self.look(repo, Sought::Ignored)?;
-        Ok(ignored_of(&found))
+        Ok(ignored_of(&self.look(repo, Sought::Ignored)?))
     }
 
-    /// Asks git about the paths that may differ. Returns the entries of the index, too.
-    fn look(
-        &self,
-        repo: &Repository,
-        sought: Sought,
-    ) -> Result<(Flags, Vec<IndexEntry>), VerifyError> {
+    /// Asks git about the paths that may differ.
+    fn look(&self, repo: &Repository, sought: Sought) -> Result<Flags, VerifyError> {
         self.refuse_links(repo)?;
-        let failed = || self.failed("compare the working tree with HEAD");
-        let mut index = repo.index().map_err(failed())?;
-        index.read(false).map_err(failed())?;
-        let entries: Vec<IndexEntry> = index.iter().collect();
+        self.look_at(repo, sought).map_err(self.failed("compare the working tree with HEAD"))
+    }
+
+    fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
         let ignored = sought != Sought::Changes;
-        let Some(suspects) = suspects(&self.root, &index, &entries) else {
+        let mut index = repo.index()?;
+        let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        let (suspects, now) = suspects(&self.root, seen.as_ref(), || Indexed::read(&mut index))?;
+        *seen = Some(now);
+        let Some(suspects) = suspects else {
             remove_pipes(&self.root);
-            return Ok((
-                ask(repo, StatusShow::IndexAndWorkdir, ignored, &[]).map_err(failed())?,
-                entries,
-            ));
+            return ask(repo, StatusShow::IndexAndWorkdir, ignored, &[]);
         };
         let mut found = match sought {
             Sought::Ignored => Flags::new(),
-            Sought::Changes | Sought::All => {
-                ask(repo, StatusShow::Index, ignored, &[]).map_err(failed())?
-            }
+            Sought::Changes | Sought::All => ask(repo, StatusShow::Index, ignored, &[])?,
         };
         if !suspects.is_empty() {
-            for (path, flags) in
-                ask(repo, StatusShow::Workdir, ignored, &suspects).map_err(failed())?
-            {
+            for (path, flags) in ask(repo, StatusShow::Workdir, ignored, &suspects)? {
                 *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
             }
         }
-        Ok((found, entries))
+        Ok(found)
     }
 
     /// Checks the paths whose index flags hide them from `git status`.
-    fn hidden(&self, repo: &Repository, entries: Vec<IndexEntry>) -> Result<Hidden, VerifyError> {
+    fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
         let mut shown = Index::new().map_err(self.failed("make an index"))?;
         let mut paths = DiffOptions::new();
         paths.disable_pathspec_match(true).include_typechange(true);
         let mut hidden = Hidden::default();
         let mut any = false;
-        for mut entry in entries {
+        let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in seen.iter().flat_map(|index| &index.entries) {
             let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
             let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
             let skipped = entry.flags_extended & skip != 0;
@@ -119,9 +108,13 @@ impl GitRepo {
             }
             any = true;
             paths.pathspec(entry.path.clone());
-            entry.flags &= !IndexEntryFlag::VALID.bits();
-            entry.flags_extended &= !skip;
-            entry.mtime = IndexTime::new(0, 0);
+            let entry = IndexEntry {
+                mtime: IndexTime::new(0, 0),
+                flags: entry.flags & !IndexEntryFlag::VALID.bits(),
+                flags_extended: entry.flags_extended & !skip,
+                path: entry.path.clone(),
+                ..*entry
+            };
             shown.add(&entry).map_err(self.failed("copy an index entry"))?;
         }
         if !any {

@@ -1,16 +1,20 @@
 //! The paths that may differ from the index: git only needs to look at these.
 //!
 //! libgit2 asks for one file after the other, by its whole path. This walk lists folders with
-//! several threads instead. Invariant: a path that is left out is in the index, and its file has the
-//! inode, size, mode, and times that git noted, which are older than the index. Git alone says
-//! whether and how the others differ.
+//! several threads instead; it follows the index of the last look while the current one is read.
+//! Invariant: a path that is left out is the same in both, and its file has the inode, size, mode,
+//! and times that git noted, which are older than the index. Git alone says whether and how the
+//! others differ.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
 
@@ -24,22 +28,90 @@ const FLAGS: u16 = 0xf000;
 /// A file without content.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/// The paths of a working tree that git needs to look at. `None` if it has to look at all of them:
-/// too many may differ, a folder is odd, or the index is not on disk.
-pub(super) fn suspects(root: &Path, index: &Index, entries: &[IndexEntry]) -> Option<Vec<PathBuf>> {
-    let written = index.path().and_then(|path| fs::metadata(path).ok())?;
-    let older = Older(time(written.mtime(), written.mtime_nsec())?);
+/// An index as it was read.
+pub(super) struct Indexed {
+    pub(super) entries: Vec<IndexEntry>,
+    /// The time of its file; none without one.
+    written: Option<IndexTime>,
+}
+
+impl Indexed {
+    /// Reads it again if it changed.
+    pub(super) fn read(index: &mut Index) -> Result<Self, git2::Error> {
+        // A time that is too old only makes more files suspect.
+        let written = index.path().and_then(|path| fs::metadata(path).ok());
+        // libgit2 keeps an index whose file is gone, unless it is told to read it anyway.
+        index.read(written.is_none())?;
+        let written = written.and_then(|meta| time(meta.mtime(), meta.mtime_nsec()));
+        Ok(Self { entries: index.iter().collect(), written })
+    }
+
+    /// The paths whose entries are not the same in both.
+    fn differences(&self, other: &Self) -> Vec<Vec<u8>> {
+        let (mut ours, mut theirs) = (self.entries.as_slice(), other.entries.as_slice());
+        let mut found = Vec::new();
+        loop {
+            let order = match (ours.first(), theirs.first()) {
+                (None, None) => return found,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(our), Some(their)) => our.path.cmp(&their.path),
+            };
+            let (our, their) = (order.is_le(), order.is_ge());
+            let same = our && their && is_same(&ours[0], &theirs[0]);
+            if !same {
+                found.push(if our { ours[0].path.clone() } else { theirs[0].path.clone() });
+            }
+            ours = &ours[usize::from(our)..];
+            theirs = &theirs[usize::from(their)..];
+        }
+    }
+}
+
+/// Does an index say the same about a file?
+fn is_same(a: &IndexEntry, b: &IndexEntry) -> bool {
+    let noted = |it: &IndexEntry| (it.ino, it.file_size, it.mode, it.flags, it.flags_extended);
+    let times = |it: &IndexEntry| (pair(&it.mtime), pair(&it.ctime));
+    noted(a) == noted(b) && times(a) == times(b) && a.id == b.id
+}
+
+/// The paths of a working tree that git needs to look at, and what `read` found. `None` if it has
+/// to look at all of them: too many may differ, a folder is odd, or the index is not on disk.
+/// `before` is the index of an earlier look.
+pub(super) fn suspects(
+    root: &Path,
+    before: Option<&Indexed>,
+    read: impl FnOnce() -> Result<Indexed, git2::Error>,
+) -> Result<(Option<Vec<PathBuf>>, Indexed), git2::Error> {
+    let Some(before) = before else {
+        let now = read()?;
+        let paths = walk(root, &now).and_then(|found| found.paths());
+        return Ok((paths, now));
+    };
+    let (found, now) = thread::scope(|scope| {
+        let found = scope.spawn(|| walk(root, before));
+        let now = read();
+        (found.join().unwrap_or_else(|it| resume_unwind(it)), now)
+    });
+    let now = now?;
+    let paths = found.and_then(|mut found| {
+        found.paths.extend(before.differences(&now));
+        found.paths.sort_unstable();
+        found.paths.dedup();
+        found.paths()
+    });
+    Ok((paths, now))
+}
+
+/// Follows an index through the working tree.
+fn walk(root: &Path, index: &Indexed) -> Option<Found> {
+    let older = Older(index.written?);
     let mut found = Found::default();
-    let root_folder = Folder { prefix: Vec::new(), entries };
+    let root_folder = Folder { prefix: Vec::new(), entries: &index.entries };
     for part in visit(root_folder, |folder, found| folder.look(root, &older, found)) {
         found.add(part);
     }
-    let plain = found.paths.iter().all(|path| is_plain(path));
-    if found.odd || found.paths.len() > MOST || !plain {
-        return None;
-    }
-    found.folders.iter().for_each(|folder| remove_pipes(folder));
-    Some(found.paths.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect())
+    Some(found)
 }
 
 /// Would git take the path literally?
@@ -73,6 +145,16 @@ impl Found {
         self.paths.extend(more.paths);
         self.folders.extend(more.folders);
         self.odd |= more.odd;
+    }
+
+    /// The paths to look at, without pipes in the place of files that git reads.
+    fn paths(self) -> Option<Vec<PathBuf>> {
+        let plain = self.paths.iter().all(|path| is_plain(path));
+        if self.odd || self.paths.len() > MOST || !plain {
+            return None;
+        }
+        self.folders.iter().for_each(|folder| remove_pipes(folder));
+        Some(self.paths.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect())
     }
 }
 
