@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// More threads do not list folders faster.
 const MOST_THREADS: usize = 4;
-/// As many folders are found before the threads divide them.
+/// As many folders are found before the threads share them.
 const ENOUGH: usize = 64;
 
 /// Visits a folder, and those that a visit returns. Returns what each thread found.
@@ -26,20 +27,18 @@ pub fn visit<F: Send, R: Default + Send>(
         waiting.extend(visit(folder, &mut found));
     }
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
-    let size = waiting.len().div_ceil(threads).max(1);
-    let below = |mut waiting: Vec<F>| {
-        let mut found = R::default();
-        while let Some(folder) = waiting.pop() {
-            waiting.extend(visit(folder, &mut found));
+    let threads = threads.min(waiting.len());
+    let shared = Mutex::new(waiting);
+    let next = || shared.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = || {
+        let (mut below, mut found) = (Vec::new(), R::default());
+        while let Some(folder) = below.pop().or_else(next) {
+            below.extend(visit(folder, &mut found));
         }
         found
     };
     thread::scope(|scope| {
-        let mut running = Vec::new();
-        while !waiting.is_empty() {
-            let part: Vec<F> = waiting.drain(..size.min(waiting.len())).collect();
-            running.push(scope.spawn(|| below(part)));
-        }
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let others = running.into_iter().map(|it| it.join().unwrap_or_else(|it| resume_unwind(it)));
         std::iter::once(found).chain(others).collect()
     })

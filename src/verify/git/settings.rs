@@ -3,15 +3,16 @@
 //! Invariant: the list in this file is complete. The judge decides about changes.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use git2::{ConfigLevel, ErrorCode, FileMode, Repository};
 use sha2::{Digest, Sha256};
 
 use super::git_repo::GitRepo;
+use super::plain::path;
+use super::suspects::Indexed;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
@@ -120,11 +121,7 @@ impl GitRepo {
     /// configuration. So one that a turn adds, or whose `.git` it replaces, is a change of
     /// settings.
     fn nested(&self, repo: &Repository, all: &mut Fingerprints) -> Result<(), VerifyError> {
-        let failed = self.failed("read the index");
-        let mut index = repo.index().map_err(&failed)?;
-        index.read(false).map_err(&failed)?;
-        for entry in index.iter().filter(|entry| entry.mode == u32::from(FileMode::Commit)) {
-            let tree = PathBuf::from(OsString::from_vec(entry.path));
+        for tree in self.linked(repo).map_err(self.failed("read the index"))? {
             let git = tree.join(".git");
             let mut paths = vec![(git.join("config"), self.root.join(&git).join("config"))];
             paths.push((git.clone(), self.root.join(&git)));
@@ -145,6 +142,18 @@ impl GitRepo {
             }
         }
         Ok(())
+    }
+
+    /// The paths of the index that hold commits of other repositories.
+    fn linked(&self, repo: &Repository) -> Result<Vec<PathBuf>, git2::Error> {
+        let mut index = repo.index()?;
+        let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seen.as_ref().is_some_and(|seen| seen.is_current(&index)) {
+            *seen = Some(Indexed::read(&mut index)?);
+        }
+        let entries = seen.iter().flat_map(|seen| &seen.entries);
+        let linked = entries.filter(|entry| entry.mode == u32::from(FileMode::Commit));
+        Ok(linked.map(|entry| path(&entry.path)).collect())
     }
 
     /// The repository's own configuration. Upstreams, editors' notes about branches, and what Git

@@ -16,7 +16,7 @@ use git2::{
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
-use super::suspects::{Indexed, suspects};
+use super::suspects::{Indexed, Sought, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -68,7 +68,8 @@ impl GitRepo {
         let ignored = sought != Sought::Changes;
         let mut index = repo.index()?;
         let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let (suspects, now) = suspects(&self.root, seen.as_ref(), || Indexed::read(&mut index))?;
+        let (suspects, now) =
+            suspects((&self.root, sought), seen.as_ref(), || Indexed::read(&mut index))?;
         *seen = Some(now);
         let Some(suspects) = suspects else {
             remove_pipes(&self.root);
@@ -126,14 +127,6 @@ impl GitRepo {
         hidden.changed = super::history::changes(&diff);
         Ok(hidden)
     }
-}
-
-/// What a look at the working tree is to find.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sought {
-    Changes,
-    Ignored,
-    All,
 }
 
 /// Git's flags by path.

@@ -31,19 +31,33 @@ const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// An index as it was read.
 pub(super) struct Indexed {
     pub(super) entries: Vec<IndexEntry>,
-    /// The time of its file; none without one.
-    written: Option<IndexTime>,
+    /// Its file; none without one.
+    file: Option<Metadata>,
 }
 
 impl Indexed {
     /// Reads it again if it changed.
     pub(super) fn read(index: &mut Index) -> Result<Self, git2::Error> {
         // A time that is too old only makes more files suspect.
-        let written = index.path().and_then(|path| fs::metadata(path).ok());
+        let file = index.path().and_then(|path| fs::metadata(path).ok());
         // libgit2 keeps an index whose file is gone, unless it is told to read it anyway.
-        index.read(written.is_none())?;
-        let written = written.and_then(|meta| time(meta.mtime(), meta.mtime_nsec()));
-        Ok(Self { entries: index.iter().collect(), written })
+        index.read(file.is_none())?;
+        Ok(Self { entries: index.iter().collect(), file })
+    }
+
+    /// Is it the same file that is there now?
+    pub(super) fn is_current(&self, index: &Index) -> bool {
+        let stat = |meta: &Metadata| {
+            let changed = (meta.ctime(), meta.ctime_nsec());
+            (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec(), changed)
+        };
+        let now = index.path().and_then(|path| fs::metadata(path).ok());
+        now.is_some() && now.as_ref().map(stat) == self.file.as_ref().map(stat)
+    }
+
+    /// The time when it was written.
+    fn written(&self) -> Option<IndexTime> {
+        self.file.as_ref().and_then(|meta| time(meta.mtime(), meta.mtime_nsec()))
     }
 
     /// The paths whose entries are not the same in both.
@@ -75,21 +89,31 @@ fn is_same(a: &IndexEntry, b: &IndexEntry) -> bool {
     noted(a) == noted(b) && times(a) == times(b) && a.id == b.id
 }
 
+/// What a look at the working tree is to find.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// Changed and untracked files.
+    Changes,
+    /// Ignored files.
+    Ignored,
+    All,
+}
+
 /// The paths of a working tree that git needs to look at, and what `read` found. `None` if it has
 /// to look at all of them: too many may differ, a folder is odd, or the index is not on disk.
 /// `before` is the index of an earlier look.
 pub(super) fn suspects(
-    root: &Path,
+    (root, sought): (&Path, Sought),
     before: Option<&Indexed>,
     read: impl FnOnce() -> Result<Indexed, git2::Error>,
 ) -> Result<(Option<Vec<PathBuf>>, Indexed), git2::Error> {
     let Some(before) = before else {
         let now = read()?;
-        let paths = walk(root, &now).and_then(|found| found.paths());
+        let paths = walk(root, sought, &now).and_then(|found| found.paths());
         return Ok((paths, now));
     };
     let (found, now) = thread::scope(|scope| {
-        let found = scope.spawn(|| walk(root, before));
+        let found = scope.spawn(|| walk(root, sought, before));
         let now = read();
         (found.join().unwrap_or_else(|it| resume_unwind(it)), now)
     });
@@ -104,11 +128,18 @@ pub(super) fn suspects(
 }
 
 /// Follows an index through the working tree.
-fn walk(root: &Path, index: &Indexed) -> Option<Found> {
-    let older = Older(index.written?);
+fn walk(root: &Path, sought: Sought, index: &Indexed) -> Option<Found> {
+    let older = Older(index.written()?);
+    let has_changed = |entry: &IndexEntry, child: DirEntry| match sought {
+        // A folder in its place may hold some.
+        Sought::Ignored => child.file_type().is_ok_and(|kind| kind.is_dir()),
+        Sought::Changes | Sought::All => {
+            !child.metadata().is_ok_and(|meta| older.is_as_noted(entry, &meta))
+        }
+    };
     let mut found = Found::default();
     let root_folder = Folder { prefix: Vec::new(), entries: &index.entries };
-    for part in visit(root_folder, |folder, found| folder.look(root, &older, found)) {
+    for part in visit(root_folder, |folder, found| folder.look(root, &has_changed, found)) {
         found.add(part);
     }
     Some(found)
@@ -160,7 +191,12 @@ impl Found {
 
 impl<'i> Folder<'i> {
     /// Compares the folder's files, and returns the folders in it.
-    fn look(self, root: &Path, older: &Older, found: &mut Found) -> Vec<Self> {
+    fn look(
+        self,
+        root: &Path,
+        has_changed: &impl Fn(&IndexEntry, DirEntry) -> bool,
+        found: &mut Found,
+    ) -> Vec<Self> {
         let folder = root.join(OsStr::from_bytes(&self.prefix));
         let Some(mut children) = list(&folder) else {
             found.odd = true;
@@ -173,8 +209,7 @@ impl<'i> Folder<'i> {
             let name = &entry.path[self.prefix.len()..];
             let Some(end) = name.iter().position(|byte| *byte == b'/') else {
                 rest = &rest[1..];
-                let child = children.remove(name).and_then(|child| child.metadata().ok());
-                if !child.is_some_and(|meta| older.is_as_noted(entry, &meta)) {
+                if children.remove(name).is_none_or(|child| has_changed(entry, child)) {
                     found.paths.push(entry.path.clone());
                 }
                 continue;
