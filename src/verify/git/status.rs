@@ -1,8 +1,8 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: git looks only at the paths that may differ, all in one walk; renames are not detected; a path that is marked "assumed
-//! unchanged" is read anyway, because that mark can hide a change. Not in this file: the author of
-//! a change.
+//! Invariant: git looks only at the paths that may differ, all in one walk; renames are not
+//! detected; a path that is marked "assumed unchanged" is read anyway, because that mark can hide a
+//! change. Not in this file: the author of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
