@@ -185,6 +185,15 @@ impl Run {
         if !cannot.is_empty() {
             return Err(EngineError::RoomLacks { what: cannot.join("\n") });
         }
+        let lacks = match &mut self.rooms {
+            Some(rooms) if results.iter().any(|check| !check.passed()) => {
+                rooms.warm()?.not_fetched().told()
+            }
+            _ => None,
+        };
+        if let Some(lacks) = lacks {
+            self.notice(&lacks)?;
+        }
         for check in results {
             if let Some(line) = may_lack(check) {
                 let command = &check.command;

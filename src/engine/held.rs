@@ -46,13 +46,11 @@ impl Run {
 
     /// It has its own checks and they hold, and those of the whole task are no worse than before.
     fn is_proven(&self, proved: &Proved, key: &CriterionKey) -> bool {
-        let before = self.baseline.before();
-        let was_red = |command: &str| before.iter().any(|it| it.command == command && !it.passed());
         let with_old = proved.put_back.iter().flat_map(|run| &run.checks);
         let mut all = proved.checks.iter().chain(with_old);
         proved.checks.iter().any(|check| check.criteria.contains(key))
             && reasons(proved, key, "").is_empty()
-            && all.all(|check| check.passed() || !check.whole_task || was_red(&check.command))
+            && all.all(|check| check.passed() || !check.whole_task || self.is_no_worse(check))
     }
 
     async fn prove_held(

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said};
+use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said, worse};
 
 /// Time limit for ending what the agent's commands left running.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
@@ -124,7 +124,7 @@ impl Run {
         for broken in broken {
             let owners = self.owners(broken);
             if owners.is_empty() {
-                if self.was_red(&broken.check.command) && broken.check.criteria.is_empty() {
+                if self.is_no_worse(&broken.check) && broken.check.criteria.is_empty() {
                     self.notice(&format!("{} It also failed before the work.", broken.reason))?;
                 } else {
                     unproven.push(broken.reason.clone());
@@ -219,7 +219,14 @@ impl Run {
             let (iteration, check) = (self.state.iteration, check.clone());
             self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
         }
-        Ok(broken(proved))
+        let mut found = broken(proved);
+        for Broken { check, reason, .. } in &mut found {
+            let before = self.baseline.red(&check.command).filter(|_| !check.passed());
+            if let Some(worse) = before.and_then(|before| worse(&before.tests, &check.tests)) {
+                reason.push_str(&format!(" It also failed before the work, but {worse}."));
+            }
+        }
+        Ok(found)
     }
 
     /// The criteria that a failing check opens again: those that it had proven, or, for a check
@@ -228,7 +235,7 @@ impl Run {
         let proven =
             |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
         let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
-        if !own.is_empty() || !broken.check.whole_task || self.was_red(&broken.check.command) {
+        if !own.is_empty() || !broken.check.whole_task || self.is_no_worse(&broken.check) {
             return own;
         }
         let last = self
@@ -240,9 +247,11 @@ impl Run {
         last.map(|entry| entry.key.clone()).into_iter().collect()
     }
 
-    fn was_red(&self, command: &str) -> bool {
-        let before = self.baseline.before();
-        before.iter().any(|check| check.command == command && !check.passed())
+    /// Did a check fail before the work, too, and do no more of its tests fail now?
+    pub(super) fn is_no_worse(&self, check: &CheckResult) -> bool {
+        self.baseline
+            .red(&check.command)
+            .is_some_and(|before| worse(&before.tests, &check.tests).is_none())
     }
 
     fn reopen(

@@ -94,6 +94,11 @@ pub struct TestCount {
     pub passed: Option<Vec<u64>>,
 }
 
+impl TestCount {
+    /// Names of failed tests that are kept.
+    pub const MOST_FAILED: usize = 200;
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

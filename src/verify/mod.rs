@@ -26,6 +26,7 @@ mod learned;
 mod leftovers;
 mod master;
 mod missing;
+mod not_fetched;
 mod plan;
 mod proof_room;
 mod proof_rooms;
@@ -91,7 +92,7 @@ pub use room_lacks::{may_lack, room_lacks, setup_failed};
 pub use room_place::RoomPlace;
 pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,
-    at_least_as_many, invocations, judge_tests, runner_environment, still_failing,
+    at_least_as_many, invocations, judge_tests, runner_environment, still_failing, worse,
 };
 pub use setup::RoomSetup;
 pub use shell::{OutputTail, ShellChecks};

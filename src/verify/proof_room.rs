@@ -4,13 +4,13 @@
 //! Invariant: each check finds the room as the first one did, except for ignored files. Not in this
 //! file: creating rooms (`proof_rooms`), and confining a check's processes.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks, Purpose};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, Tidied};
 use super::harness::{SourceTree, TreeEdit};
+use super::not_fetched::NotFetched;
 use super::plan::PlannedCheck;
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
@@ -80,6 +80,11 @@ impl ProofRoom {
         inside.is_absolute() || !leaves && self.room.ignores(&inside)
     }
 
+    /// The content that this clone lacks, so that the room cannot show it.
+    pub fn not_fetched(&self) -> NotFetched {
+        self.room.not_fetched()
+    }
+
     /// The human's uncommitted files.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human
@@ -123,7 +128,7 @@ impl ProofRoom {
         shown: Shown<'_>,
         (checks, options): (&dyn Checks, &CheckOptions),
     ) -> Result<CheckOptions, VerifyError> {
-        let edits = last_of_each(self.human.iter().chain(shown.edits));
+        let edits: Vec<TreeEdit> = self.human.iter().chain(shown.edits).cloned().collect();
         let waiting = self.room.hold(shown.commit, &edits)?;
         self.place.borrowed = self.room.borrowed();
         let options = CheckOptions {
@@ -240,10 +245,4 @@ impl ProofRoom {
         self.room.made(paths);
         Ok(())
     }
-}
-
-/// The last edit of each path.
-fn last_of_each<'a>(edits: impl Iterator<Item = &'a TreeEdit>) -> Vec<TreeEdit> {
-    let edits: BTreeMap<&PathBuf, &TreeEdit> = edits.map(|edit| (edit.path(), edit)).collect();
-    edits.into_values().cloned().collect()
 }

@@ -27,6 +27,7 @@ use crate::verify::proof_room::Shown;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove, written_at_start};
 use crate::verify::repo::{Ancestor, Repo};
+use crate::verify::runner::worse;
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::setup::RoomSetup;
 use crate::verify::stretches::{Stretch, stretches};
@@ -149,9 +150,17 @@ pub async fn derive(
         }
     }
     let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
+    let lacks = rooms.warm()?.not_fetched().told();
     let weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
+        let derived = tick.proof.is_some();
         run.holds_at_head(tick, &proved);
+        if derived
+            && tick.proof.is_none()
+            && let Some(lacks) = &lacks
+        {
+            return Ok(Err(lacks.clone()));
+        }
         tick.weakened.clone_from(&weakened);
     }
     Ok(Ok(ticks))
@@ -264,6 +273,11 @@ impl Deriving<'_> {
             let changes = self.it.repo.between(range, commit)?;
             tick.proof = self.proof(claim, &planned, &changes, &mut tick.why);
         }
+        if tick.proof.is_none()
+            && let Some(lacks) = rooms.warm()?.not_fetched().told()
+        {
+            return Ok(Err(lacks));
+        }
         if tick.proof.is_some() {
             self.learn(commit, &proved, &claim.key)?;
         }
@@ -360,14 +374,15 @@ impl Deriving<'_> {
         let mut own = proved.checks.iter().filter(|check| check.criteria.contains(&key));
         tick.green_at_head = own.all(CheckResult::passed);
         add(tick, proved, ProofStage::Head, &key);
-        let was_red = |command: &str| {
-            self.base.iter().any(|check| check.command == command && !check.passed())
+        // A check of the whole task that was red before may still be, with the same tests.
+        let is_no_worse = |check: &CheckResult| {
+            let mut before = self.base.iter().filter(|it| it.command == check.command);
+            before.any(|it| !it.passed() && worse(&it.tests, &check.tests).is_none())
         };
-        // A check of the whole task that was red before may still be.
         let broken = proved
             .checks
             .iter()
-            .filter(|check| check.whole_task && !check.passed() && !was_red(&check.command));
+            .filter(|check| check.whole_task && !check.passed() && !is_no_worse(check));
         tick.why.extend(broken.map(|check| format!("`{}` fails at the head", check.command)));
         if !tick.why.is_empty() {
             tick.proof = None;

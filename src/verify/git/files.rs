@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use git2::{ObjectType, Repository};
 
-use super::edited::edited;
+use super::edited::{edited, is_folder, make_way};
 use super::git_repo::GitRepo;
 use super::known_trees::{bytes_of, kind};
 use super::locks::patiently;
@@ -40,7 +40,9 @@ impl GitRepo {
                     };
                     let id = id.map_err(&failed)?;
                     let entry = FileEntry { kind: *kind, id: bytes_of(id) };
-                    Arc::make_mut(&mut entries).insert(path.clone(), entry);
+                    let entries = Arc::make_mut(&mut entries);
+                    make_way(entries, path);
+                    entries.insert(path.clone(), entry);
                     if *kind != EntryKind::Gitlink {
                         edited.insert(path.clone(), bytes.clone());
                     }
@@ -68,6 +70,7 @@ impl GitRepo {
         for path in paths {
             let path = path.clone();
             edits.push(match from.get_path(&path) {
+                Ok(_) if is_folder(&from, &path) => TreeEdit::Remove { path },
                 Ok(entry) => {
                     let blob = repo.find_blob(entry.id());
                     // An entry that is not a blob is a submodule's commit.

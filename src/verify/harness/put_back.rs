@@ -408,28 +408,21 @@ impl Work<'_> {
         self.now().paths().keys().filter(|path| is_c(path)).filter(is_test)
     }
 
-    /// Orders the edits, with removals of what is in their way.
     fn finish(mut self) -> PutBack {
+        let writes = std::mem::take(&mut self.writes);
         let now = self.now().paths();
-        let mut removals = BTreeSet::new();
+        let mut removals = Vec::new();
         let mut edits = Vec::new();
-        for (path, content) in &self.writes {
-            let Some((kind, bytes)) = content else {
-                if now.contains_key(path) {
-                    removals.insert(path.clone());
-                }
-                continue;
-            };
-            let above = path.ancestors().skip(1).filter(|above| now.contains_key(*above));
-            removals.extend(above.map(Path::to_owned));
-            let below = now.range(path.clone()..).skip_while(|(other, _)| *other == path);
-            let below = below.take_while(|(other, _)| other.starts_with(path));
-            removals.extend(below.map(|(other, _)| other.clone()));
-            edits.push(TreeEdit::Write { path: path.clone(), kind: *kind, bytes: bytes.clone() });
+        for (path, content) in writes {
+            match content {
+                Some((kind, bytes)) => edits.push(TreeEdit::Write { path, kind, bytes }),
+                None if now.contains_key(&path) => removals.push(TreeEdit::Remove { path }),
+                None => {}
+            }
         }
         let mut result = std::mem::take(&mut self.result);
-        result.edits = removals.into_iter().map(|path| TreeEdit::Remove { path }).collect();
-        result.edits.extend(edits);
+        removals.extend(edits);
+        result.edits = removals;
         result.changed.sort();
         result.changed.dedup();
         result.inline_tests.sort();

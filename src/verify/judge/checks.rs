@@ -6,6 +6,7 @@ use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
 use crate::verify::excerpt::{excerpt, said};
 use crate::verify::format;
+use crate::verify::runner::worse;
 
 impl Case<'_> {
     pub(super) fn checks(&mut self) {
@@ -22,6 +23,12 @@ impl Case<'_> {
                     FindingKind::CheckFailed,
                     Weight::Fails,
                     format!("{how}{}", output(check)),
+                );
+            } else if let Some(worse) = worse_than_before(evidence, check) {
+                self.find(
+                    FindingKind::Regression,
+                    Weight::Fails,
+                    format!("{how} It also failed before the work, but {worse}.{}", output(check)),
                 );
             } else if before == Some(Colour::Red) {
                 self.find(
@@ -231,6 +238,12 @@ enum Colour {
 fn before(evidence: &Evidence, check: &CheckResult) -> Option<Colour> {
     let earlier = evidence.before.iter().find(|earlier| earlier.command == check.command)?;
     Some(if earlier.passed() { Colour::Green } else { Colour::Red })
+}
+
+/// How a check that was red before the work is worse now.
+fn worse_than_before(evidence: &Evidence, check: &CheckResult) -> Option<String> {
+    let red = |it: &&CheckResult| it.command == check.command && !it.passed();
+    worse(&evidence.before.iter().find(red)?.tests, &check.tests)
 }
 
 /// `` `cargo test` ended with exit code 1. ``

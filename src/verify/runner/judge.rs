@@ -182,3 +182,37 @@ pub fn still_failing(start: &[TestCount], now: &[TestCount]) -> usize {
     };
     start.iter().filter_map(missing).sum()
 }
+
+/// How a red run is worse than the red one at the start, if it is: tests fail by name that did not
+/// fail then, or a runner whose tests passed then prints no summary.
+pub fn worse(start: &[TestCount], now: &[TestCount]) -> Option<String> {
+    let reason = |before: &TestCount| {
+        let name = &before.runner;
+        let Some(after) = now.iter().find(|it| it.runner == *name) else {
+            let some_passed = before.ran > before.failed.len() as u64;
+            let (ran, none) = (tests(before.ran), "prints no summary now");
+            return some_passed.then(|| format!("`{name}` ran {ran} then, and {none}"));
+        };
+        let failed = after.failed.iter();
+        match failed.filter(|name| passed_then(before, after, **name)).count() {
+            0 => None,
+            1 => Some("1 test fails now that did not fail then".to_owned()),
+            more => Some(format!("{more} tests fail now that did not fail then")),
+        }
+    };
+    start.iter().find_map(reason)
+}
+
+/// Whether a test that fails now passed at the start, or was not there.
+fn passed_then(before: &TestCount, after: &TestCount, name: u64) -> bool {
+    let failed = before.failed.binary_search(&name).is_ok();
+    // A runner that ends with the first failure hides the rest.
+    let all_ran = before.failed.len() > 1 || before.ran >= after.ran;
+    let unnamed = || {
+        all_ran && !before.failed.is_empty() && before.failed.len() < TestCount::MOST_FAILED
+    };
+    match &before.passed {
+        Some(passed) => !failed && passed.binary_search(&name).is_ok(),
+        None => !failed && unnamed(),
+    }
+}

@@ -15,7 +15,7 @@ mod scanner;
 pub(in crate::verify) use command::words::runner;
 pub use command::{Invocation, Summary, invocations};
 pub use environment::runner_environment;
-pub use judge::{Judgment, at_least_as_many, judge_tests, still_failing};
+pub use judge::{Judgment, at_least_as_many, judge_tests, still_failing, worse};
 pub use report::{TestNames, TestReport, TestRunner, TestTally};
 pub use scanner::TestScanner;
 

@@ -175,15 +175,19 @@ impl TestTally {
     }
 
     fn count(&self, runner: TestRunner) -> TestCount {
-        /// Names of failed tests that are kept.
-        const MOST: usize = 200;
         let names = &self.passed_names;
         let complete = names.complete() && names.total() >= self.passed;
         TestCount {
             runner: runner.name().to_owned(),
             ran: self.ran(),
             skipped: self.skipped,
-            failed: self.failed_names.hashes().iter().take(MOST).copied().collect(),
+            failed: self
+                .failed_names
+                .hashes()
+                .iter()
+                .take(TestCount::MOST_FAILED)
+                .copied()
+                .collect(),
             passed: complete.then(|| names.hashes().iter().copied().collect()),
         }
     }

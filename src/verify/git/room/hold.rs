@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git2::build::CheckoutBuilder;
-use git2::{Index, Repository};
+use git2::{ErrorCode, Index, Repository};
 
 use super::{Held, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
 use crate::sys::remove_tree;
 use crate::verify::error::VerifyError;
-use crate::verify::git::plain::{path, read_or_empty};
+use crate::verify::git::plain::{io_error, path, read_or_empty};
 
 use crate::verify::git::edited::edited;
 use crate::verify::git::known_trees::kind;
@@ -61,6 +61,7 @@ impl PrivateRepo {
         gone.iter().for_each(|path| self.on_disk.forget(path));
         self.note(&repo, &differ).map_err(&failed)?;
         self.made.retain(|path, _| !differ.contains(path));
+        self.pointers.retain(|path| !differ.contains(path) && !gone.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
         self.held = Some(Held { commit: id, tree, index: Arc::default() });
         drop(base);
@@ -141,7 +142,8 @@ impl PrivateRepo {
         Ok(brought)
     }
 
-    /// Fills the submodules as the index requires. One without objects stays empty, as in a clone.
+    /// Fills the submodules as the index requires. One whose commit is not here stays empty, as in
+    /// a clone.
     fn submodules(&mut self, index: &Index) -> Result<(), VerifyError> {
         let wanted: BTreeMap<PathBuf, git2::Oid> = index
             .iter()
@@ -149,16 +151,29 @@ impl PrivateRepo {
             .map(|entry| (path(&entry.path), entry.id))
             .collect();
         self.modules.retain(|at, _| wanted.contains_key(at));
+        self.empty_modules.clear();
         for (at, commit) in wanted {
             if !self.modules.contains_key(&at) {
-                let Some(source) = self.module(&at) else { continue };
+                let Some(source) = self.module(&at) else {
+                    self.empty_modules.insert(at);
+                    continue;
+                };
                 let (work, number) = (self.work.join(&at), self.modules.len());
                 let objects = self.objects.join(format!("module-{number}"));
                 let module = Self::new(source, work, objects, "refs/heads/main".to_owned())?;
                 self.modules.insert(at.clone(), module);
             }
-            if let Some(module) = self.modules.get_mut(&at) {
-                module.hold(&Oid::new(commit.to_string()), &[])?;
+            let Some(module) = self.modules.get_mut(&at) else { continue };
+            match module.hold(&Oid::new(commit.to_string()), &[]) {
+                Err(VerifyError::Git { source, .. }) if is_missing(&*source) => {
+                    self.modules.remove(&at);
+                    let folder = self.work.join(&at);
+                    remove_tree(&folder)
+                        .and_then(|()| fs::create_dir(&folder))
+                        .map_err(io_error("empty", &folder))?;
+                    self.empty_modules.insert(at);
+                }
+                held => drop(held?),
             }
         }
         Ok(())
@@ -172,6 +187,12 @@ impl PrivateRepo {
             git_dir.join("objects").is_dir().then(|| RoomSource::only_objects(&git_dir))
         })
     }
+}
+
+/// Does the repository lack an object?
+fn is_missing(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<git2::Error>();
+    error.is_some_and(|error| error.code() == ErrorCode::NotFound)
 }
 
 /// Removes a file, and the folders that are empty then. Never follows a link.

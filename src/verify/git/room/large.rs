@@ -31,10 +31,13 @@ impl PrivateRepo {
             let filter = filter.map_err(failed("read attributes", &self.work))?;
             let Some(filter) = filter else { continue };
             if filter == "lfs" {
-                if let Some(bytes) = self.large(path)? {
-                    let at = self.work.join(path);
+                let at = self.work.join(path);
+                let Some(name) = pointed_to(&at) else { continue };
+                if let Some(bytes) = self.large(&name)? {
                     fs::write(&at, bytes).map_err(io_error("write", &at))?;
                     self.made(std::slice::from_ref(path));
+                } else {
+                    self.pointers.insert(path.clone());
                 }
             } else if self
                 .source
@@ -63,17 +66,8 @@ impl PrivateRepo {
         made.is_some_and(|made| Made::of(&self.work.join(path)).as_ref() == Some(made))
     }
 
-    /// The content that a pointer stands for, if it is here.
-    fn large(&self, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
-        let at = self.work.join(path);
-        let is_short =
-            fs::symlink_metadata(&at).is_ok_and(|it| it.is_file() && it.len() <= LONGEST);
-        if !is_short {
-            return Ok(None);
-        }
-        let Ok(text) = fs::read_to_string(&at) else { return Ok(None) };
-        let name = text.lines().find_map(|line| line.strip_prefix("oid sha256:"));
-        let Some(name) = name.map(str::trim).filter(|name| is_name(name)) else { return Ok(None) };
+    /// A large file by its name, if it is here.
+    fn large(&self, name: &str) -> Result<Option<Vec<u8>>, VerifyError> {
         let from = self.source.large.join(&name[..2]).join(&name[2..4]).join(name);
         let Ok(bytes) = fs::read(&from) else { return Ok(None) };
         let found =
@@ -84,6 +78,14 @@ impl PrivateRepo {
         let source = std::io::Error::other("its content is not what its name says");
         Err(VerifyError::Io { operation: "read the large file", path: from, source })
     }
+}
+
+/// The name of the content that a file stands for, if it is a pointer.
+fn pointed_to(at: &Path) -> Option<String> {
+    let is_short = fs::symlink_metadata(at).is_ok_and(|it| it.is_file() && it.len() <= LONGEST);
+    let text = is_short.then(|| fs::read_to_string(at).ok()).flatten()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("oid sha256:"))?.trim();
+    is_name(name).then(|| name.to_owned())
 }
 
 fn is_name(text: &str) -> bool {

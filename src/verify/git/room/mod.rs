@@ -15,7 +15,7 @@ mod strays;
 mod tidied;
 mod tidy;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -31,6 +31,7 @@ pub use self::tidied::Tidied;
 use super::plain::io_error;
 use crate::model::Oid;
 use crate::verify::error::VerifyError;
+use crate::verify::not_fetched::NotFetched;
 
 /// A private repository with a working tree.
 #[derive(Debug)]
@@ -49,6 +50,10 @@ pub struct PrivateRepo {
     patterns: BTreeMap<PathBuf, Vec<u8>>,
     /// Submodules, by their paths.
     modules: BTreeMap<PathBuf, PrivateRepo>,
+    /// Submodules whose commit the repository does not have.
+    empty_modules: BTreeSet<PathBuf>,
+    /// Pointers to large files that the repository does not have.
+    pointers: BTreeSet<PathBuf>,
     /// Opened once: reading the index of a large repository takes longer than all the rest.
     handle: Handle,
 }
@@ -99,6 +104,8 @@ impl PrivateRepo {
             on_disk: OnDisk::default(),
             patterns: BTreeMap::new(),
             modules: BTreeMap::new(),
+            empty_modules: BTreeSet::new(),
+            pointers: BTreeSet::new(),
             handle: Handle::default(),
         })
     }
@@ -114,6 +121,20 @@ impl PrivateRepo {
         let own = (self.source.objects.clone(), self.objects.join("objects"));
         let inner = self.modules.values().flat_map(Self::borrowed);
         std::iter::once(own).chain(inner).collect()
+    }
+
+    /// The content of the commit that it cannot show.
+    pub fn not_fetched(&self) -> NotFetched {
+        let mut found = NotFetched {
+            submodules: self.empty_modules.iter().cloned().collect(),
+            large: self.pointers.iter().cloned().collect(),
+        };
+        for (at, module) in &self.modules {
+            let NotFetched { submodules, large } = module.not_fetched();
+            found.submodules.extend(submodules.iter().map(|path| at.join(path)));
+            found.large.extend(large.iter().map(|path| at.join(path)));
+        }
+        found
     }
 
     /// The commit that it holds.

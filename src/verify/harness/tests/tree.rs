@@ -65,6 +65,11 @@ impl Planted {
                     tree.contents.remove(path);
                 }
                 TreeEdit::Write { path, kind, bytes } => {
+                    let in_the_way = |other: &PathBuf| {
+                        other != path && (other.starts_with(path) || path.starts_with(other))
+                    };
+                    tree.entries.retain(|other, _| !in_the_way(other));
+                    tree.contents.retain(|other, _| !in_the_way(other));
                     tree.insert(path.clone(), *kind, bytes.clone());
                 }
             }

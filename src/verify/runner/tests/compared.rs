@@ -1,6 +1,6 @@
 //! A run compared with the one at the start.
 
-use super::super::{at_least_as_many, still_failing};
+use super::super::{at_least_as_many, still_failing, worse};
 use super::sample;
 use crate::model::TestCount;
 
@@ -43,4 +43,47 @@ fn where_numbers_or_names_are_unknown_nothing_is_claimed() {
     assert!(at_least_as_many(&red, &quiet).is_ok());
     assert_eq!(still_failing(&red, &report(sample!("pytest-green"))), 0);
     assert!(at_least_as_many(&report(b""), &report(b"")).is_ok());
+}
+
+#[test]
+fn a_red_run_is_worse_if_other_tests_fail() {
+    for (runner, red, _) in RUNS {
+        let red = report(red);
+        assert_eq!(worse(&red, &red), None, "{runner}");
+        let mut before = red.clone();
+        let failed = std::mem::take(&mut before[0].failed);
+        let count = before[0].passed.as_mut().map(|passed| {
+            passed.extend(&failed);
+            passed.sort_unstable();
+            failed.len()
+        });
+        let told = worse(&before, &red).map(|told| told.ends_with("now that did not fail then"));
+        assert_eq!(told, count.map(|_| true), "{runner}: it passed before");
+        assert_eq!(worse(&red, &before), None, "{runner}: it passes now");
+    }
+}
+
+#[test]
+fn a_runner_whose_tests_are_gone_is_worse() {
+    let red = report(sample!("cargo-red-all"));
+    let told = worse(&red, &[]).expect("no test ran");
+    assert!(told.starts_with("`cargo test` ran "), "{told}");
+    assert!(told.ends_with(" then, and prints no summary now"), "{told}");
+    // None passed: a build that fails is no worse.
+    let only = TestCount { ran: 1, failed: vec![7], ..red[0].clone() };
+    assert_eq!(worse(&[only], &[]), None);
+}
+
+#[test]
+fn without_the_names_of_tests_that_passed_other_failures_count_if_all_ran() {
+    let count = |ran, failed: &[u64]| {
+        let runner = "pytest".to_owned();
+        vec![TestCount { runner, ran, failed: failed.to_vec(), ..TestCount::default() }]
+    };
+    let one = Some("1 test fails now that did not fail then".to_owned());
+    assert_eq!(worse(&count(4, &[1]), &count(4, &[2])), one);
+    assert_eq!(worse(&count(4, &[1, 3]), &count(5, &[2])), one);
+    assert_eq!(worse(&count(4, &[1]), &count(5, &[2])), None, "it may have been hidden");
+    assert_eq!(worse(&count(4, &[]), &count(4, &[2])), None, "no name is known");
+    assert_eq!(worse(&count(4, &[1, 2]), &count(4, &[2])), None);
 }

@@ -2,7 +2,7 @@
 
 use super::super::test_repo::{TestRepo, check};
 use super::{accepted, refused, said, with_check};
-use crate::model::{CheckStatus, FindingKind, Proof, Repair};
+use crate::model::{CheckResult, CheckStatus, FindingKind, Proof, Repair, TestCount};
 
 #[test]
 fn honest_work() {
@@ -113,6 +113,26 @@ fn what_was_red_before_is_said_and_not_blamed() {
     scene.honest_work();
     let verdict = accepted(&begun, Proof::Commit);
     assert_eq!(said(&verdict), [FindingKind::RedBefore, FindingKind::RedBefore]);
+}
+
+#[test]
+fn a_red_check_must_not_get_worse() {
+    let scene = TestRepo::new();
+    let mut begun = scene.turn();
+    let red = |failed: &[u64], passed: &[u64]| {
+        let (failed, passed) = (failed.to_vec(), Some(passed.to_vec()));
+        let runner = "cargo test".to_owned();
+        let tests = vec![TestCount { runner, ran: 3, skipped: 0, failed, passed }];
+        CheckResult { tests, ..check("cargo test", None, CheckStatus::Failed(101)) }
+    };
+    begun.before = vec![red(&[1], &[2, 3])];
+    begun.after = vec![red(&[2], &[1, 3])];
+    scene.honest_work();
+    let verdict = refused(&begun, &[FindingKind::Regression]);
+    let told = &verdict.findings[0].message;
+    assert!(told.contains("but 1 test fails now that did not fail then."), "{told}");
+    begun.after = vec![red(&[1], &[2, 3])];
+    assert_eq!(said(&accepted(&begun, Proof::Commit)), [FindingKind::RedBefore]);
 }
 
 #[test]
