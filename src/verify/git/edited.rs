@@ -20,6 +20,9 @@ pub(super) fn edited(
         let path = edit.path();
         match edit {
             TreeEdit::Write { kind, bytes, .. } => {
+                let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+                removals.extend(above.filter(|above| is_file(base, above)));
+                removals.extend(is_folder(base, path).then_some(path.as_path()));
                 make_way(&mut writes, path);
                 writes.insert(path.clone(), (*kind, bytes));
             }
@@ -28,11 +31,6 @@ pub(super) fn edited(
                 removals.extend(is_file(base, path).then_some(path.as_path()));
             }
         }
-    }
-    for path in writes.keys() {
-        let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-        removals.extend(above.find(|above| is_file(base, above)));
-        removals.extend(is_folder(base, path).then_some(path.as_path()));
     }
     let mut tree = base.id();
     // A file where a folder was, or the other way round, is a removal first.
@@ -48,7 +46,9 @@ pub(super) fn edited(
     for (path, (kind, bytes)) in &writes {
         let (id, mode) = match kind {
             EntryKind::Regular { executable: false } => (repo.blob(bytes)?, FileMode::Blob),
-            EntryKind::Regular { executable: true } => (repo.blob(bytes)?, FileMode::BlobExecutable),
+            EntryKind::Regular { executable: true } => {
+                (repo.blob(bytes)?, FileMode::BlobExecutable)
+            }
             EntryKind::Link => (repo.blob(bytes)?, FileMode::Link),
             EntryKind::Gitlink => (git2::Oid::from_bytes(bytes)?, FileMode::Commit),
         };

@@ -208,9 +208,8 @@ fn passed_then(before: &TestCount, after: &TestCount, name: u64) -> bool {
     let failed = before.failed.binary_search(&name).is_ok();
     // A runner that ends with the first failure hides the rest.
     let all_ran = before.failed.len() > 1 || before.ran >= after.ran;
-    let unnamed = || {
-        all_ran && !before.failed.is_empty() && before.failed.len() < TestCount::MOST_FAILED
-    };
+    let unnamed =
+        || all_ran && !before.failed.is_empty() && before.failed.len() < TestCount::MOST_FAILED;
     match &before.passed {
         Some(passed) => !failed && passed.binary_search(&name).is_ok(),
         None => !failed && unnamed(),

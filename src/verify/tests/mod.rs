@@ -6,6 +6,7 @@ mod preflight;
 mod rescue;
 mod room;
 mod room_look;
+mod room_trees;
 mod status;
 mod test_repo;
 mod tree;
