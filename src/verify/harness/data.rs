@@ -4,6 +4,7 @@
 //! goes through, and those that the code of a judge or a test reads itself, unless the product reads
 //! them, too.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -11,37 +12,18 @@ use globset::GlobBuilder;
 use regex::Regex;
 
 use super::calls;
-use super::conventions::SOURCES;
+use super::conventions::{Role, SOURCES};
 use super::files::{SourceTree, text};
-use super::paths::{extension, file_name, folder, inside};
-use super::programs::{self, Program};
+use super::fixtures::{is_data, names};
+use super::paths::{extension, folder, inside, sounds_in};
 use super::reader::{ReadAt, Reader};
-use super::shell::ShellCommand;
+use super::shell::{ShellCommand, scan};
 use super::sources;
+use super::wrappers::unwrapped;
 
-/// Files with the cases of a line of shell: `while read n; do …; done < cases`, `for n in $(cat x)`,
-/// `test "$(prog)" = "$(cat want)"`; and those that a line looks at before it ends well:
-/// `[ -e skip ] && exit 0`.
+/// Files that a line looks at before it ends well: `[ -e skip ] && exit 0`, and those that it sources
+/// if they exist.
 pub(super) fn of_text(reader: &mut Reader<'_>, code: &str, place: &ReadAt) {
-    let mut names: Vec<&str> = Vec::new();
-    for pattern in [&LOOPS, &WHILE] {
-        let found = pattern.captures_iter(code);
-        names.extend(found.filter_map(|it| Some(it.get(1)?.as_str())));
-    }
-    if RUNS.captures_iter(code).any(|it| programs::program(&it[1]) != Program::Looks) {
-        names.extend(COMPARED.captures_iter(code).filter_map(|it| Some(it.get(1)?.as_str())));
-    }
-    for name in names {
-        add(reader, name, place);
-    }
-    for line in code.lines().filter(|line| COMPARES.is_match(line)) {
-        let shown: Vec<&str> =
-            SHOWN.captures_iter(line).filter_map(|it| Some(it.get(1)?.as_str())).collect();
-        // The other side is made by a program.
-        if shown.len() == 1 {
-            add(reader, shown[0], place);
-        }
-    }
     // Files that are sourced only if they exist.
     let optional = GUARDED.captures_iter(code).filter_map(|it| inside(&place.folder, &it[1]));
     let optional = optional.filter(|path| !reader.start.paths().contains_key(path));
@@ -80,34 +62,57 @@ pub(super) fn of_input(reader: &mut Reader<'_>, command: &ShellCommand, place: &
     }
 }
 
-/// The files that `diff`, `cmp`, and `comm` compare a program's output with, and the sums of
-/// `sha256sum -c`.
-pub(super) fn of_comparison(
+/// The files with the sums that `sha256sum -c` compares.
+fn sums(
+    reader: &Reader<'_>,
+    command: &ShellCommand,
+    before: &[ShellCommand],
+    place: &ReadAt,
+) -> Vec<PathBuf> {
+    let checks = |word: &String| {
+        let short = word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+        short || word == "--check"
+    };
+    let Some((program, arguments)) = unwrapped(&command.words).split_first() else {
+        return Vec::new();
+    };
+    if !program.ends_with("sum") || !arguments.iter().any(checks) {
+        return Vec::new();
+    }
+    let piped = before.iter().filter(|other| other.pipeline == command.pipeline);
+    let piped = piped.flat_map(|other| other.words.iter().skip(1).chain(&other.stdin));
+    let names = arguments.iter().chain(&command.stdin).chain(piped);
+    let files = names.filter_map(|name| reader.file(name, place));
+    files.filter(|path| reader.table.role(path) != Some(Role::Manifest)).collect()
+}
+
+/// The sums that a command compares belong to the harness.
+pub(super) fn of_sums(
     reader: &mut Reader<'_>,
-    program: &str,
-    arguments: &[String],
+    command: &ShellCommand,
+    before: &[ShellCommand],
     place: &ReadAt,
 ) {
-    let files: Vec<&String> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
-    let sums = program.ends_with("sum");
-    let checks = || arguments.iter().any(|word| word == "-c" || word == "--check");
-    let is_made = |word: &&&String| {
-        let path = inside(&place.folder, word);
-        // A process substitution leaves no text.
-        word.is_empty()
-            || word.as_str() == "-"
-            || word.contains(['$', '('])
-            || path.is_some_and(|path| {
-                !word.starts_with('-') && !reader.start.paths().contains_key(&path)
-            })
-    };
-    let comparing = matches!(program, "diff" | "cmp" | "comm");
-    if !(sums && checks() || comparing && files.iter().any(|word| is_made(&word))) {
-        return;
+    for path in sums(reader, command, before, place) {
+        note(reader, path);
     }
-    for word in files.into_iter().cloned().collect::<Vec<_>>() {
-        add(reader, &word, place);
+}
+
+/// The files whose sums a text compares.
+pub(super) fn summed(reader: &Reader<'_>, code: &str, place: &ReadAt) -> BTreeSet<String> {
+    if !code.contains("sum") {
+        return BTreeSet::new();
     }
+    let commands = scan(code);
+    let all = commands.iter().enumerate();
+    let files = all.flat_map(|(at, command)| sums(reader, command, &commands[..at], place));
+    let listed = files.filter_map(|path| text(reader.start, &path)).flat_map(|list| {
+        let names = list.lines().filter_map(|line| line.split_whitespace().next_back());
+        let plain =
+            |name: &str| name.trim_start_matches(['*', '(']).trim_start_matches("./").to_owned();
+        names.map(plain).collect::<Vec<_>>()
+    });
+    listed.collect()
 }
 
 fn add(reader: &mut Reader<'_>, word: &str, place: &ReadAt) {
@@ -123,30 +128,15 @@ fn note(reader: &mut Reader<'_>, path: PathBuf) {
     reader.found.data.insert(path);
 }
 
-/// Whether a file may be the data of a check by its name: no source, no document, nothing that is
-/// generated for others.
-fn is_data(path: &Path) -> bool {
-    const OTHERS: [&str; 9] = ["md", "rst", "adoc", "html", "css", "lock", "svg", "1", "proto"];
-    const FOLDERS: [&str; 9] =
-        ["doc", "docs", "man", "dist", "build", "gen", "generated", "completions", "schema"];
-    let part = |part: &std::ffi::OsStr| part.to_str().is_some_and(|part| FOLDERS.contains(&part));
-    !SOURCES.contains(&extension(path))
-        && !OTHERS.contains(&extension(path))
-        // README, LICENSE, VERSION
-        && file_name(path).contains(char::is_lowercase)
-        && !file_name(path).starts_with("README")
-        && !path.iter().any(part)
-}
-
 /// Whether a file is a table that code of the harness reads, and that nothing else names.
 pub(super) fn is_table<'p>(
     start: &dyn SourceTree,
     path: &Path,
     harness: impl Iterator<Item = &'p PathBuf> + Clone,
 ) -> bool {
-    const TABLES: [&str; 12] = [
-        "csv", "dat", "data", "in", "input", "json", "jsonl", "ndjson", "out", "output", "tsv",
-        "txt",
+    const TABLES: [&str; 20] = [
+        "", "bin", "csv", "dat", "data", "in", "input", "json", "jsonl", "list", "lst", "ndjson",
+        "out", "output", "ref", "tab", "tsv", "txt", "yaml", "yml",
     ];
     if !TABLES.contains(&extension(path)) || !is_data(path) {
         return false;
@@ -161,12 +151,12 @@ pub(super) fn is_table<'p>(
     let read = |from: &PathBuf| {
         text(start, from).is_some_and(|code| reads(from, &code, path) && tries(from, &code))
     };
-    let name = file_name(path);
     let is_code = |path: &Path| SOURCES.contains(&extension(path)) && extension(path) != "sh";
+    let is_product = |path: &&PathBuf| is_code(path) && !sounds_in(path);
     harness.clone().filter(|from| is_code(from)).any(read)
-        && !start.paths().keys().filter(|other| is_code(other)).any(|other| {
+        && !start.paths().keys().filter(is_product).any(|other| {
             !harness.clone().any(|from| from == other)
-                && text(start, other).is_some_and(|code| code.contains(name))
+                && text(start, other).is_some_and(|code| names(&code, path))
         })
 }
 
@@ -192,26 +182,6 @@ fn reads(from: &Path, code: &str, path: &Path) -> bool {
             .any(|text| names(text.as_str().trim_start_matches('/')))
     })
 }
-
-static LOOPS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"\bin[ \t]+"?(?:\$\(|`)[ \t]*(?:cat[ \t]+|<[ \t]*)([\w./-]+)"#));
-
-static WHILE: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"\bcat[ \t]+([\w./-]+)[ \t]*\|[ \t]*while\b"));
-
-/// A file of which all is compared.
-static COMPARED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r#"(?:test|\[)[^\n;&|]*"?\$\((?:[ \t]*cat[ \t]+|<[ \t]*)([\w./-]+)[ \t]*\)"#)
-});
-
-static COMPARES: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:diff|cmp|comm)\b[^\n;&|]*<\("));
-
-/// A file that a process substitution shows.
-static SHOWN: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"<\([ \t]*(?:cat|head|sort|tail|uniq)\b(?:[ \t]+-\S+)*[ \t]+([\w./-]+)[ \t]*\)")
-});
-
-static RUNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\$\([ \t]*([\w./-]+)"));
 
 static GUARDED: LazyLock<Regex> = LazyLock::new(|| {
     regex(

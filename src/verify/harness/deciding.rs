@@ -36,7 +36,7 @@ pub(super) fn fails(path: &Path, code: &str) -> bool {
     let ends: &Regex = match extension(path) {
         "py" => &PYTHON_ENDS,
         "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE_ENDS,
-        "sh" | "bash" | "zsh" | "ksh" => return SHELL_ENDS.is_match(code),
+        "sh" | "bash" | "zsh" | "ksh" => return fails_in_shell(code),
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C_ENDS,
         "rs" => return !in_crate(path) && (code.contains("assert") || code.contains("panic!")),
         "go" | "java" | "kt" | "scala" | "groovy" | "rb" | "pl" | "pm" | "php" | "lua" | "cs"
@@ -79,35 +79,107 @@ fn in_crate(path: &Path) -> bool {
     path.iter().any(|part| part == "src") || path.ends_with("build.rs")
 }
 
-/// A function that compares its first two parameters with each other and fails.
+/// A function that compares two of its first parameters with each other and fails.
 fn compares_parameters(code: &str) -> bool {
-    static HEAD: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"\(\s*\$?(\w+)\s*(?::\s*\w+\s*)?,\s*\$?(\w+)[^()\n]*\)"));
-    static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"\b(?:raise|throw|die|exit|exitCode|abort|assert|fail|error|panic)\b|console\.assert",
-        )
+    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"\(([^()\n]*,[^()\n]*)\)",
+            r"|\bdef\s+\w+[?!]?[ \t]+([^()\n;#]*,[^()\n;#]*)",
+            r"|\blambda\s+([^:()\n]*,[^:()\n]*):",
+            r"|\|([^|()\n]*,[^|()\n]*)\|",
+        ))
     });
     HEAD.captures_iter(code).any(|found| {
-        let (Some(all), Some(one), Some(two)) = (found.get(0), found.get(1), found.get(2)) else {
-            return false;
-        };
-        let body: String = code[all.end()..].chars().take(200).filter(|c| *c != '$').collect();
-        let squeezed: String = body.split_whitespace().collect::<Vec<_>>().join(" ");
-        let (one, two) = (one.as_str(), two.as_str());
-        let compared = |signs: &[&str]| {
-            signs.iter().any(|sign| {
-                squeezed.contains(&format!("{one} {sign} {two}"))
-                    || squeezed.contains(&format!("{two} {sign} {one}"))
-            })
-        };
-        // A failure if both are the same asserts nothing: `if from == to: raise`.
-        let or_else = ["assert", "||", " or ", "return", "else", "unless"];
-        let equal = || or_else.iter().any(|word| squeezed.contains(word));
-        let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
-            || (compared(&["==", "===", "eq"]) && equal());
-        compared && FAILS.is_match(&squeezed)
+        let Some(all) = found.get(0) else { return false };
+        let list = found.iter().skip(1).flatten().next().map_or("", |list| list.as_str());
+        let names = parameters(list);
+        let pairs = || (0..names.len()).flat_map(|at| (0..at).map(move |other| (at, other)));
+        names.len() > 1 && {
+            let body: String = code[all.end()..].chars().take(200).filter(|c| *c != '$').collect();
+            let body = plain(&body);
+            pairs().any(|(one, two)| compares_and_fails(&body, names[one], names[two]))
+        }
     })
+}
+
+/// The names in a list of parameters, without types and defaults.
+fn parameters(list: &str) -> Vec<&str> {
+    /// A test's name and `self` may come before the two values.
+    const MOST: usize = 4;
+    let mut names: Vec<&str> = Vec::new();
+    for parameter in list.split(',').take(MOST) {
+        let end = parameter.find(['=', ':']).unwrap_or(parameter.len());
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let mut words = parameter[..end].split(word).filter(|it| !it.is_empty());
+        // `want string` of Go, `String want` of Java.
+        let (first, last) = (words.next(), words.next_back());
+        names.extend(first.into_iter().chain(last));
+    }
+    let is_name = |name: &&str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    names.retain(is_name);
+    names
+}
+
+/// Code on one line with spaces around comparisons, without conversions to text, and with operators
+/// in place of functions that compare.
+fn plain(code: &str) -> String {
+    static SIGNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\s*(===|!==|==|!=|<>|=~|&&|\|\|)\s*"));
+    static GROUPED: LazyLock<Regex> = LazyLock::new(|| regex(r"(^|[^\w)\]])\(\s*(\w+)\s*\)"));
+    static CONVERTED: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"\b(?:str|repr|String|Number|int|float|list|tuple|sorted|bytes|inspect",
+            r"|JSON\.stringify|json\.dumps|util\.inspect|\w+\.String|trim)\(\s*(\w+)[^()]*\)",
+            r"|\b(\w+)\.(?:strip|rstrip|trim|to_s|toString|inspect|chomp|String)\b(?:\(\))?",
+        ))
+    });
+    static CALLS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(!|\bnot\s+)?\s*\b(?:\w+\.)?(?:is|equals?|isEqual|eq|same|[dD]eepEqual|isDeepStrictEqual|Equal|EqualFold|Compare|str\w*cmp)",
+            r"\(\s*(\w+)\s*,\s*(\w+)[^()]*\)",
+            r"|(!|\bnot\s+)?\s*\b(\w+)\.(?:equals|equal\?|eql\?|__eq__|is)\(\s*(\w+)\s*\)",
+        ))
+    });
+    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+    let code = CONVERTED.replace_all(&code, "$1$2");
+    let code = CALLS.replace_all(&code, |found: &regex::Captures<'_>| {
+        let part = |at: usize| found.get(at).map_or("", |it| it.as_str());
+        let not = found[0].trim_start().starts_with(['!', 'n']) || found[0].contains("cmp(");
+        let sign = if not { "!=" } else { "==" };
+        format!(" {}{} {sign} {}{} ", part(2), part(5), part(3), part(6))
+    });
+    let code = GROUPED.replace_all(&code, "$1$2");
+    let code = SIGNS.replace_all(&code, " $1 ");
+    code.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Does a text compare two names and fail if they differ?
+fn compares_and_fails(body: &str, one: &str, two: &str) -> bool {
+    static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:raise|throw|die|exit|exitCode|exit_code|abort|assert|fail\w*|error|panic|bad|wrong|mismatch\w*)\b|console\.assert",
+        )
+    });
+    static OR_ELSE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"\b(?:assert|or|return|else|unless)\b|\|\|",
+            r"|(?:!|\bnot) ?\(? ?\w+ (?:===?|is|eq) ",
+        ))
+    });
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mentions = |text: &str| {
+        body.match_indices(text).any(|(at, _)| {
+            !body[..at].ends_with(word) && !body[at + text.len()..].starts_with(word)
+        })
+    };
+    let compared = |signs: &[&str]| {
+        signs.iter().any(|sign| {
+            mentions(&format!("{one} {sign} {two}")) || mentions(&format!("{two} {sign} {one}"))
+        })
+    };
+    // A failure if both are the same asserts nothing: `if from == to: raise`.
+    let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
+        || (compared(&["==", "===", "eq", "is"]) && OR_ELSE.is_match(body));
+    compared && FAILS.is_match(body)
 }
 
 fn regex(pattern: &str) -> Regex {
@@ -158,10 +230,26 @@ static PYTHON_ENDS: LazyLock<Regex> =
 static NODE_ENDS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bprocess\.(?:exit|abort|reallyExit)|\bAssertionError\b"));
 
-/// Arguments of a function are compared, or a failure ends the script.
-static SHELL_ENDS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?:\btest|\[)\s[^\n]*\$\{?[12@][^\n]*\$\{?[12@]|\b(?:exit|return)\s+(?:[1-9]|\$)")
-});
+/// Does shell code compare arguments of a function, or end with a failure?
+fn fails_in_shell(code: &str) -> bool {
+    static ENDS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(?:\btest|\[)\s[^\n]*\$\{?[12345@][^\n]*\$\{?[12345@]",
+            r"|\bcase\s[^\n]*\$\{?[12345][^\n]*\bin\b[^\n]*\n?[^\n]*\$\{?[12345]",
+            r"|\b(?:exit|return)\s+(?:[1-9]|\$)",
+        ))
+    });
+    static NAMED: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"\b([A-Za-z_]\w*)="?\$\{?([1-9])\}?"?(?:[\s;]|$)"#));
+    let mut code = code.to_owned();
+    let names: Vec<(String, String)> =
+        NAMED.captures_iter(&code).map(|it| (it[1].to_owned(), it[2].to_owned())).collect();
+    for (name, number) in names {
+        code = code.replace(&format!("${{{name}}}"), &format!("${number}"));
+        code = code.replace(&format!("${name}"), &format!("${number}"));
+    }
+    ENDS.is_match(&code)
+}
 
 /// Macros that end the process.
 static C_ENDS: LazyLock<Regex> = LazyLock::new(|| {

@@ -130,6 +130,9 @@ fn assigned(line: &str) -> Vec<String> {
 
 /// Whether a line compares something that is no exit status, and not only a claim of success.
 fn compares(line: &str) -> bool {
+    // The last value of a program: `a == b ? 0 : 1`.
+    static CHOICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\?\s*[01]\s*:\s*[01]\b"));
+    let line = &*CHOICE.replace_all(line, "");
     COMPARES.is_match(line) && !STATUS.is_match(line) && !only_claims(line)
 }
 

@@ -9,9 +9,10 @@ use regex::Regex;
 use super::deciding;
 use super::entries::json_text::{get, unquoted};
 use super::files::text;
+use super::languages::{self, Arguments, Started};
 use super::named;
 use super::paths::{extension, file_name, inside, normal, sounds_like_a_check};
-use super::programs::{self, Program};
+use super::programs::{self, Program, name_of};
 use super::reader::{ReadAt, Reader};
 use super::shell::ShellCommand;
 use super::sources;
@@ -29,86 +30,73 @@ impl Reader<'_> {
         place: &ReadAt,
         depth: usize,
     ) {
-        let shell = programs::program(program) == Program::Shell;
-        let mut options_end = false;
-        let mut loaded = String::new();
-        let mut rest = arguments.iter();
-        while let Some(word) = rest.next() {
-            let short = word.starts_with('-') && !word.starts_with("--");
-            let next = rest.as_slice().first();
-            match word.as_str() {
-                _ if options_end => {
-                    self.script(Some(program), word, rest.as_slice(), command, place, depth);
-                    return self.subjects(rest.as_slice(), place);
-                }
-                "-" | "-s" => break,
-                "--" => options_end = true,
-                _ if only_parses(program, word) => return self.subjects(rest.as_slice(), place),
-                "--test" | "--run" => {
-                    if word == "--run" {
-                        return named::run(self, "npm", arguments, true, place, depth);
-                    }
-                    return self.runner(rest.as_slice(), place, depth);
-                }
-                "-m" if program.starts_with("py") => {
-                    return self.module(rest.as_slice(), command, place, depth);
-                }
-                _ if takes_a_file(program, word) => {
-                    let files = next.map(|name| self.scripts(program, name, place));
-                    for path in files.unwrap_or_default() {
-                        self.judge(&path, place, depth);
-                    }
-                    rest.next();
-                }
-                _ if shell && short && word.ends_with('o') && !word.contains('c') => {
-                    rest.next();
-                }
-                "-o" | "-O" | "-W" | "-X" | "-I" | "-d" | "-M" | "+o" | "-cp" | "-classpath" => {
-                    if let Some(name) = rest.next() {
-                        self.option_file(name, place, depth);
-                    }
-                }
-                _ if shell && short && word.contains('c') => {
-                    let pipefail = arguments.iter().any(|word| word == "pipefail");
-                    let before = if pipefail { "set -o pipefail\n" } else { "" };
-                    if let Some(code) = next {
-                        let name = rest.as_slice().get(1).map_or("sh", String::as_str);
-                        let code = code.replace("$0", name);
-                        let arguments = rest.as_slice().get(2..).unwrap_or_default().to_vec();
-                        let place = ReadAt { arguments, ..place.clone() };
-                        self.lines(&format!("{before}{code}"), &place, depth + 1);
-                    }
-                    return;
-                }
-                "-c" | "-e" | "-p" | "-r" | "-pe" | "-ne" | "--eval" | "--print" => {
-                    if let Some(code) = next {
-                        let code = format!("{loaded}{code}");
-                        self.inline(program, &code, command.decides, place, depth);
-                    }
-                    self.subjects(rest.as_slice().get(1..).unwrap_or_default(), place);
-                    return;
-                }
-                _ if word.starts_with('-') => {
-                    // `-MGate`, `-rgate`: a module that is loaded first.
-                    if let Some(name) = word.strip_prefix("-M").or(word.strip_prefix("-r")) {
-                        loaded.push_str(&format!("use {name};\n"));
-                    }
-                    self.option_file(word, place, depth);
-                }
-                _ if programs::program(word) == Program::Runner && word.contains('/') => {
-                    return self.runner(rest.as_slice(), place, depth);
-                }
-                _ => {
-                    let runs = matches!(program, "deno" | "bun" | "dart");
-                    if runs && self.scripts(program, word, place).is_empty() {
-                        continue;
-                    }
-                    self.script(Some(program), word, rest.as_slice(), command, place, depth);
-                    return self.subjects(rest.as_slice(), place);
-                }
+        // Scripts of `package.json`.
+        if arguments.first().is_some_and(|word| word == "--run") {
+            return named::run(self, "npm", arguments, command, place, depth);
+        }
+        let found = languages::arguments(program, arguments);
+        let program = name_of(program);
+        for name in &found.values {
+            self.option_file(name, place, depth);
+        }
+        let loads = self.loaded_first(program, &found, place, depth);
+        match found.started {
+            Started::Parsed(rest) => self.subjects(rest, place),
+            Started::Tests(rest) => self.runner(rest, place, depth),
+            Started::Module(name, rest) => self.module(name, rest, command, place, depth),
+            Started::Code(codes, rest) if programs::program(program) == Program::Shell => {
+                let name = rest.first().map_or("sh", String::as_str);
+                let code = codes.concat().replace("$0", name);
+                let arguments = rest.get(1..).unwrap_or_default().to_vec();
+                let place = ReadAt { arguments, ..place.clone() };
+                self.lines(&format!("{}{code}", found.set), &place, depth + 1);
+            }
+            Started::Code(codes, rest) => {
+                let code = format!("{loads}{}", codes.join("\n"));
+                self.inline(program, &code, command.decides, place, depth);
+                self.subjects(rest, place);
+            }
+            Started::Script(word, rest) if is_input(word) => {
+                self.subjects(rest, place);
+                self.standard_input(program, command, before, place, depth);
+            }
+            Started::Script(word, rest)
+                if programs::program(word) == Program::Runner && word.contains('/') =>
+            {
+                self.runner(rest, place, depth);
+            }
+            Started::Script(word, rest) => {
+                sources::of_code(self, program, &loads, place, depth);
+                let place = &ReadAt { stops: found.set.contains("-e"), ..place.clone() };
+                self.script(Some(program), word, rest, command, place, depth);
+                self.subjects(rest, place);
+            }
+            Started::Input => self.standard_input(program, command, before, place, depth),
+        }
+    }
+
+    /// Modules that an option loads before anything runs, as code: `-MGate`, `-r ./gate`.
+    fn loaded_first(
+        &mut self,
+        program: &str,
+        found: &Arguments<'_>,
+        place: &ReadAt,
+        depth: usize,
+    ) -> String {
+        let mut code = String::new();
+        for name in &found.loads {
+            for path in self.scripts(program, name, place) {
+                self.judge(&path, place, depth);
+            }
+            let folders = found.folders.iter().map(|folder| format!("{folder}/{name}"));
+            for name in std::iter::once((*name).to_owned()).chain(folders) {
+                code.push_str(&match program {
+                    "perl" => format!("use {name};\n"),
+                    _ => format!("require '{name}'\n"),
+                });
             }
         }
-        self.standard_input(program, command, before, place, depth);
+        code
     }
 
     /// The program comes from the standard input.
@@ -212,17 +200,17 @@ impl Reader<'_> {
     /// `python -m MODULE`.
     fn module(
         &mut self,
-        arguments: &[String],
+        module: &str,
+        rest: &[String],
         command: &ShellCommand,
         place: &ReadAt,
         depth: usize,
     ) {
-        let Some((module, rest)) = arguments.split_first() else { return };
-        match module.as_str() {
-            "coverage" | "cProfile" | "trace" => {
-                let rest = rest.iter().skip_while(|word| word.as_str() != "-m").skip(1);
-                let rest: Vec<String> = rest.cloned().collect();
-                self.module(&rest, command, place, depth);
+        match module {
+            "runpy" => {
+                if let Some((name, rest)) = rest.split_first() {
+                    self.module(name, rest, command, place, depth);
+                }
             }
             "pytest" | "nose2" | "nose" | "tox" | "nox" | "behave" | "robot" => {
                 self.runner(rest, place, depth);
@@ -255,12 +243,42 @@ impl Reader<'_> {
                 let found = self
                     .python_module(module, place)
                     .map_or_else(|| self.module_elsewhere(module), |path| vec![path]);
+                if found.is_empty() {
+                    self.elsewhere(rest, command, place, depth);
+                }
                 for path in found {
                     self.executed(&path, command, place, depth);
                     self.parent_packages(&path);
                 }
                 self.subjects(rest, place);
             }
+        }
+    }
+
+    /// What a module of another project runs: `-m pdb gate.py`, `-m coverage run -m gate`.
+    fn elsewhere(
+        &mut self,
+        arguments: &[String],
+        command: &ShellCommand,
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        if let Some(at) = arguments.iter().position(|word| word == "-m" || word == "--module") {
+            if let Some((name, rest)) = arguments[at + 1..].split_first() {
+                self.module(name, rest, command, place, depth);
+            }
+            return;
+        }
+        for (at, word) in arguments.iter().enumerate() {
+            if let Some(path) = self.file(word, place) {
+                let arguments = arguments[at + 1..].to_vec();
+                let place = ReadAt { arguments, ..place.clone() };
+                return self.executed(&path, command, &place, depth);
+            }
+        }
+        // `-m timeit -s 'import gate'`
+        for code in arguments.iter().filter(|word| word.contains(char::is_whitespace)) {
+            self.inline("python", code, command.decides, place, depth);
         }
     }
 
@@ -335,36 +353,9 @@ impl Reader<'_> {
     }
 }
 
-/// Whether an option or a subcommand makes the program a reader of the files after it.
-fn only_parses(program: &str, word: &str) -> bool {
-    match programs::program(program) {
-        Program::Shell => word == "-n",
-        _ => match program {
-            "php" => matches!(word, "-l" | "--syntax-check"),
-            "node" => matches!(word, "-c" | "--check"),
-            "ruby" => matches!(word, "-c" | "-wc" | "-cw"),
-            "deno" => matches!(word, "check" | "lint" | "fmt"),
-            _ => false,
-        },
-    }
-}
-
-/// Whether the next word is a file that is loaded before the script.
-fn takes_a_file(program: &str, word: &str) -> bool {
-    match word {
-        "-r" => !program.starts_with("php"),
-        "--require"
-        | "--import"
-        | "--loader"
-        | "--preload"
-        | "--env-file"
-        | "--config"
-        | "--experimental-loader"
-        | "-jar"
-        | "--import-map" => true,
-        "-c" => program.starts_with("php"),
-        _ => false,
-    }
+/// Is it the standard input by another name?
+fn is_input(word: &str) -> bool {
+    matches!(word, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
 }
 
 /// Does code call something without a comparison of its own?

@@ -8,20 +8,23 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
+use super::awk;
 use super::builds;
 use super::data;
 use super::expand::{Variables, globbed};
+use super::expected;
 use super::files::SourceTree;
 use super::loaded;
 use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
-use super::programs::{self, Program};
+use super::programs::{self, Program, name_of};
 use super::reader::{Judges, ReadAt, Reader, Unread};
 use super::shell::{ShellCommand, scan_within};
 use super::sources;
 use super::table::Table;
 use super::tasks;
 use super::tools;
+use super::wrappers::{split_string, unwrapped};
 
 /// Finds the judges of shell lines in the start's tree.
 pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judges {
@@ -54,8 +57,12 @@ impl Reader<'_> {
     }
 
     fn read(&mut self, text: &str, place: &ReadAt, depth: usize) {
-        let commands = scan_within(text, &place.compared_here());
+        let mut compared = place.compared_here();
+        compared.files.extend(data::summed(self, text, place));
+        let (commands, flow) = scan_within(text, &compared);
         data::of_text(self, text, place);
+        let expected = expected::files(self, &commands, &flow, place);
+        self.expected.extend(expected);
         let mut place = place.clone();
         let mut variables = Variables::of(&place.arguments);
         self.blind = false;
@@ -108,7 +115,9 @@ impl Reader<'_> {
             let values = command.assignments.iter().map(|(_, value)| value);
             let words: Vec<&String> =
                 command.words.iter().chain(&command.stdin).chain(values).collect();
-            let lists = words.first().is_some_and(|word| matches!(word.as_str(), "find" | "ls"));
+            let lists = words.first().is_some_and(|word| {
+                matches!(word.as_str(), "find" | "ls" | "fd" | "fdfind" | "git")
+            });
             let odd = |c: char| !(c.is_alphanumeric() || "_-./*?".contains(c));
             for word in words.iter().flat_map(|word| word.split(odd)) {
                 let word = word.trim_start_matches('-');
@@ -164,15 +173,27 @@ impl Reader<'_> {
             return self.command(&command, before, all, &place, depth);
         }
         data::of_input(self, command, place);
-        let words = programs::unwrapped(&command.words);
+        if let Some(words) = split_string(&command.words) {
+            let command = ShellCommand { words, ..command.clone() };
+            return self.command(&command, before, all, place, depth);
+        }
+        let words = unwrapped(&command.words);
         let skipped = &command.words[..command.words.len() - words.len()];
         self.texts(skipped, place, depth);
-        let Some((program, arguments)) = words.split_first() else { return };
+        let Some((word, arguments)) = words.split_first() else { return };
+        // `g='sh gate'; $g`
+        if word.contains(char::is_whitespace) && self.file(word, place).is_none() {
+            let first = word.split_whitespace().map(str::to_owned);
+            let words = first.chain(arguments.iter().cloned()).collect();
+            let inner = ShellCommand { words, ..command.clone() };
+            return self.command(&inner, before, all, place, depth + 1);
+        }
+        let program = name_of(word);
         if command.code {
             self.runner(arguments, place, depth);
         }
         self.submodules(command, place);
-        data::of_comparison(self, program, arguments, place);
+        data::of_sums(self, command, before, place);
         tasks::run(self, &command.words, place, depth);
         builds::run(self, file_name(Path::new(program)), arguments, place, depth);
         loaded::by_files(self, program, place, depth);
@@ -184,13 +205,13 @@ impl Reader<'_> {
             let inner = ShellCommand { words: inner.to_vec(), ..command.clone() };
             return self.command(&inner, before, all, place, depth);
         }
-        match programs::program(program) {
+        match programs::program(word) {
             Program::Shell => self.interpreter(program, arguments, command, before, place, depth),
             Program::Interpreter => {
                 self.interpreter(program, arguments, command, before, place, depth);
             }
             Program::Source => {
-                if let Some(name) = arguments.first() {
+                for name in arguments.iter().take(1).chain(&command.stdin) {
                     sources::sourced(self, name, all, place, depth);
                 }
             }
@@ -198,38 +219,73 @@ impl Reader<'_> {
                 let inner = arguments.join(" ");
                 self.lines(&inner, place, depth + 1);
             }
-            Program::Text => {
-                if let Some(code) = programs::text_argument(arguments) {
-                    self.lines(code, place, depth + 1);
-                }
-            }
+            Program::Text => match programs::text_argument(arguments) {
+                Some(code) => self.lines(code, place, depth + 1),
+                None => self.other(word, arguments, (command, before, all), place, depth),
+            },
             Program::Runner => {
-                if let Some(path) = self.file(program, place) {
+                if let Some(path) = self.file(word, place) {
                     self.judge(&path, place, depth);
                 }
                 self.runner(arguments, place, depth);
                 tools::configured(self, file_name(Path::new(program)), place, depth);
             }
             Program::Entry => {
-                named::run(self, program, arguments, command.decides, place, depth);
+                named::run(self, program, arguments, command, place, depth);
             }
             // `printf 1 | awk -f app.awk`: the program is what is compared.
             Program::Looks if is_compared_awk(before, command) => self.subjects(arguments, place),
-            Program::Looks => self.looks(program, arguments, place, depth),
-            Program::Other => {
-                self.subjects(arguments, place);
-                self.texts(arguments, place, depth);
-                if program.contains(['/', '$']) {
-                    self.script(None, program, arguments, command, place, depth);
-                } else if let Some(at) = programs::inner_program(arguments) {
-                    // `step sh x`: a function or an unknown program runs the rest.
-                    let words = arguments[at..].to_vec();
-                    let inner = ShellCommand { words, ..command.clone() };
-                    self.command(&inner, before, all, place, depth);
-                } else if command.decides && program != "git" {
-                    self.runner(arguments, place, depth);
+            Program::Looks => {
+                self.looks(program, arguments, place, depth);
+                if program.ends_with("awk") && command.decides {
+                    for line in arguments.iter().flat_map(|code| awk::commands(code)) {
+                        self.lines(&line, place, depth + 1);
+                    }
                 }
             }
+            Program::Other => self.other(word, arguments, (command, before, all), place, depth),
+        }
+    }
+
+    /// A program that is none of the known ones.
+    fn other(
+        &mut self,
+        program: &str,
+        arguments: &[String],
+        (command, before, all): (&ShellCommand, &[ShellCommand], &[ShellCommand]),
+        place: &ReadAt,
+        depth: usize,
+    ) {
+        self.subjects(arguments, place);
+        self.texts(arguments, place, depth);
+        let is_path = program.contains(['/', '$']) && !program.starts_with('/') || program == "{}";
+        if is_path {
+            self.script(None, program, arguments, command, place, depth);
+            if program.contains('$') || self.file(program, place).is_some() {
+                return;
+            }
+        }
+        if let Some(at) = programs::inner_program(arguments) {
+            // `step sh x`: a function or an unknown program runs the rest.
+            let words = arguments[at..].to_vec();
+            let inner = ShellCommand { words, ..command.clone() };
+            self.command(&inner, before, all, place, depth);
+        } else if command.decides && !is_path && program != "git" {
+            self.runner(arguments, place, depth);
+            if program == "run-parts" {
+                self.folders(arguments, place, depth);
+            }
+        }
+    }
+
+    /// The files in folders that are run one after the other.
+    fn folders(&mut self, words: &[String], place: &ReadAt, depth: usize) {
+        let folders: Vec<PathBuf> =
+            words.iter().filter_map(|word| inside(&place.folder, word)).collect();
+        let is_in = |path: &&PathBuf| folders.iter().any(|it| path.parent() == Some(it));
+        let files: Vec<PathBuf> = self.start.paths().keys().filter(is_in).cloned().collect();
+        for path in files {
+            self.judge(&path, place, depth);
         }
     }
 

@@ -4,6 +4,7 @@
 //! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written. Only
 //! the start's harness is trusted; the current tree's files are compared with it.
 
+mod awk;
 mod builds;
 mod calls;
 mod cfg_test;
@@ -14,29 +15,39 @@ mod deciding;
 mod ends;
 mod entries;
 mod expand;
+mod expected;
+mod expected_code;
 mod files;
+mod fixtures;
 mod flow;
 mod inline;
 mod interpreters;
 mod judges;
 mod known_start;
+mod languages;
 mod links;
 mod loaded;
 mod named;
+mod options;
+mod origin;
+mod origins;
 mod paths;
-pub(in crate::verify) mod programs;
+mod programs;
 mod put_back;
 mod question;
 mod reader;
 mod scripts;
 mod shadows;
 pub(in crate::verify) mod shell;
+mod showing;
 mod sources;
 mod started;
 mod table;
 mod tampering;
 mod tasks;
 mod tools;
+mod values;
+pub(in crate::verify) mod wrappers;
 
 pub use conventions::Role;
 pub use files::{EntryKind, FileEntry, SourceTree};

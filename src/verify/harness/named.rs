@@ -9,10 +9,12 @@ use super::deciding::is_checking_program;
 use super::entries::{self, makefile};
 use super::files::text;
 use super::loaded;
-use super::paths::{folder, inside, normal, sounds_like_a_check};
+use super::options::{self, Given, Syntax};
+use super::paths::{extension, folder, inside, normal, sounds_like_a_check};
+use super::programs::lists;
 use super::reader::{ReadAt, Reader};
 use super::scripts;
-use super::shell::scan;
+use super::shell::{ShellCommand, scan};
 use super::tools;
 
 /// Reads what a named entry runs.
@@ -20,16 +22,30 @@ pub(super) fn run(
     reader: &mut Reader<'_>,
     program: &str,
     arguments: &[String],
-    decides: bool,
+    command: &ShellCommand,
     place: &ReadAt,
     depth: usize,
 ) {
+    let decides = command.decides;
     match program.rsplit('/').next().unwrap_or(program) {
-        "make" | "gmake" => make(reader, arguments, place, depth),
+        "make" | "gmake" | "bmake" | "remake" => {
+            make(reader, arguments, command.document.as_deref(), place, depth);
+        }
         "just" => just(reader, arguments, place, depth),
         "cargo" => cargo(reader, arguments, decides, place, depth),
         "go" => go(reader, arguments, decides, place, depth),
-        "rake" => tools::configured(reader, "rake", place, depth),
+        "rake" => {
+            reader.runner(arguments, place, depth);
+            tools::configured(reader, "rake", place, depth);
+        }
+        "bun" => {
+            for path in
+                arguments.iter().filter_map(|word| reader.file(word, place)).collect::<Vec<_>>()
+            {
+                reader.executed(&path, command, place, depth);
+            }
+            scripts::run(reader, "package.json", arguments, place, depth);
+        }
         "task" => {}
         "composer" => scripts::run(reader, "composer.json", arguments, place, depth),
         "run-s" | "run-p" | "npm-run-all" => {
@@ -42,35 +58,75 @@ pub(super) fn run(
     }
 }
 
-fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
-    let mut place = place.clone();
-    let mut file = None;
-    let mut targets = Vec::new();
-    let arguments = split_options(arguments, &["-C", "-f"], &["--directory", "--file"]);
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "-C" | "--directory" => {
-                let there = rest.next().and_then(|name| inside(&place.folder, name));
-                place.folder = there.unwrap_or(place.folder);
-            }
-            "-f" | "--file" => {
-                if let Some(path) = rest.next().and_then(|name| reader.file(name, &place)) {
-                    reader.judge(&path, &ReadAt { direct: false, ..place.clone() }, depth);
-                    file = Some(path);
-                }
-            }
-            "-j" | "-l" | "-o" | "-W" | "-I" => {
-                rest.next();
-            }
-            _ if word.starts_with('-') => {}
-            _ if word.contains('=') => reader.runner(std::slice::from_ref(word), &place, depth),
-            _ => targets.push(word.clone()),
+/// Options of make with a value.
+const MAKE: Syntax = Syntax {
+    valued: "CfIoWE",
+    glued: "jlO",
+    long: "directory file makefile include-dir old-file assume-old what-if new-file assume-new eval",
+    ..Syntax::NONE
+};
+
+/// Options of just with a value.
+const JUST: Syntax = Syntax {
+    valued: "fd",
+    long: "justfile working-directory color shell shell-arg dotenv-path dotenv-filename",
+    ..Syntax::NONE
+};
+
+/// The folder and the files that options name.
+fn named_files(
+    reader: &mut Reader<'_>,
+    given: &[Given<'_>],
+    place: &mut ReadAt,
+    depth: usize,
+) -> Vec<PathBuf> {
+    let values = |names: &'static str| {
+        given.iter().filter_map(move |(name, value)| value.filter(|_| lists(names, name)))
+    };
+    for name in values("C d directory working-directory") {
+        if let Some(there) = inside(&place.folder, name) {
+            place.folder = there;
         }
     }
-    let names = ["GNUmakefile", "makefile", "Makefile"].map(|name| place.folder.join(name));
-    let found = names.into_iter().find(|path| reader.start.paths().contains_key(path));
-    let Some(code) = file.or(found).and_then(|path| text(reader.start, &path)) else { return };
+    let files = values("f file makefile justfile").filter_map(|name| reader.file(name, place));
+    let files: Vec<PathBuf> = files.collect();
+    for path in &files {
+        reader.judge(path, &ReadAt { direct: false, ..place.clone() }, depth);
+    }
+    files
+}
+
+fn make(
+    reader: &mut Reader<'_>,
+    arguments: &[String],
+    document: Option<&str>,
+    place: &ReadAt,
+    depth: usize,
+) {
+    let mut place = place.clone();
+    let (given, operands) = options::all(MAKE, arguments);
+    let mut files = named_files(reader, &given, &mut place, depth);
+    let (sets, targets): (Vec<&String>, Vec<&String>) =
+        operands.into_iter().partition(|word| word.contains('='));
+    let sets: Vec<String> = sets.into_iter().cloned().collect();
+    reader.runner(&sets, &place, depth);
+    // `-j 2`
+    let number = |word: &&String| word.chars().all(|c| c.is_ascii_digit());
+    let targets = targets.into_iter().filter(|word| !number(word));
+    let mut targets: Vec<String> = targets.cloned().collect();
+    let takes = |names: &str| given.iter().find(|(name, _)| lists(names, name));
+    let input = takes("f file makefile").is_some_and(|it| matches!(it.1, Some("-" | "/dev/stdin")));
+    if files.is_empty() && !input {
+        let names = ["GNUmakefile", "makefile", "Makefile"].map(|name| place.folder.join(name));
+        files.extend(names.into_iter().find(|path| reader.start.paths().contains_key(path)));
+    }
+    let texts = files.iter().filter_map(|path| text(reader.start, path));
+    let evaluated = takes("E eval").and_then(|(_, value)| *value).map(str::to_owned);
+    let texts = texts.chain(document.filter(|_| input).map(str::to_owned)).chain(evaluated);
+    let code = texts.collect::<Vec<_>>().join("\n");
+    if code.is_empty() {
+        return;
+    }
     loaded::by_lines(reader, &code, &place, depth);
     let mut parsed = makefile::parse(&code);
     included(reader, &mut parsed, &place);
@@ -166,45 +222,11 @@ fn of_stems(reader: &Reader<'_>, recipe: &str, place: &ReadAt) -> Vec<String> {
 /// How many files a pattern rule is read for.
 const MOST_STEMS: usize = 200;
 
-/// Arguments with the values of some options as words of their own: `-Cd`, `--file=x`.
-fn split_options(arguments: &[String], short: &[&str], long: &[&str]) -> Vec<String> {
-    let split = |word: &String| {
-        let glued = short.iter().find_map(|option| {
-            let value = word.strip_prefix(option).filter(|value| !value.is_empty())?;
-            Some(vec![(*option).to_owned(), value.to_owned()])
-        });
-        let equals = || {
-            let (option, value) = word.split_once('=').filter(|(name, _)| long.contains(name))?;
-            Some(vec![option.to_owned(), value.to_owned()])
-        };
-        glued.or_else(equals).unwrap_or_else(|| vec![word.clone()])
-    };
-    arguments.iter().flat_map(split).collect()
-}
-
 fn just(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
     let mut place = place.clone();
-    let mut file = None;
-    let mut names = Vec::new();
-    let long = ["--justfile", "--working-directory"];
-    let arguments = split_options(arguments, &["-f", "-d"], &long);
-    let mut rest = arguments.iter();
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "-d" | "--working-directory" => {
-                let there = rest.next().and_then(|name| inside(&place.folder, name));
-                place.folder = there.unwrap_or(place.folder);
-            }
-            "-f" | "--justfile" => {
-                if let Some(path) = rest.next().and_then(|name| reader.file(name, &place)) {
-                    reader.judge(&path, &ReadAt { direct: false, ..place.clone() }, depth);
-                    file = Some(path);
-                }
-            }
-            _ if word.starts_with('-') => {}
-            _ => names.push(word.clone()),
-        }
-    }
+    let (given, operands) = options::all(JUST, arguments);
+    let file = named_files(reader, &given, &mut place, depth).into_iter().next();
+    let mut names: Vec<String> = operands.into_iter().cloned().collect();
     let usual = ["justfile", "Justfile", ".justfile"].map(|name| place.folder.join(name));
     let usual = usual.into_iter().find(|path| reader.start.paths().contains_key(path));
     let Some(code) = file.or(usual).and_then(|path| text(reader.start, &path)) else { return };
@@ -278,10 +300,27 @@ fn cargo(
 }
 
 fn go(reader: &mut Reader<'_>, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
-    let Some("run") = arguments.first().map(String::as_str) else { return };
-    let Some(what) = arguments[1..].iter().find(|word| !word.starts_with('-')) else { return };
-    let sounds = decides || sounds_like_a_check(what);
-    let Some(what) = inside(&place.folder, what) else { return };
+    const GO: Syntax = Syntax {
+        long: "C tags ldflags gcflags asmflags mod modfile exec o p overlay pgo",
+        valued: "Cop",
+        words: true,
+        ..Syntax::NONE
+    };
+    let (given, operands) = options::all(GO, arguments);
+    let Some((verb, operands)) = operands.split_first() else { return };
+    // A program that is built to check runs later.
+    let decides = decides && *verb == "run";
+    if !matches!(verb.as_str(), "run" | "build" | "install") {
+        return;
+    }
+    let mut place = place.clone();
+    named_files(reader, &given, &mut place, depth);
+    let place = &place;
+    let Some(what) = operands.first() else { return };
+    // The folder of the product itself.
+    let is_root = place.folder.as_os_str().is_empty() && matches!(what.as_str(), "." | "./");
+    let sounds = decides && !is_root || sounds_like_a_check(what);
+    let Some(what) = normal(&place.folder.join(what)) else { return };
     let checks = |path: &PathBuf| {
         sounds || text(reader.start, path).is_some_and(|code| is_checking_program(&code))
     };
@@ -290,7 +329,7 @@ fn go(reader: &mut Reader<'_>, arguments: &[String], decides: bool, place: &Read
         .paths()
         .keys()
         .filter(|path| **path == what || path.parent() == Some(&what))
-        .filter(|path| checks(path))
+        .filter(|path| extension(path) == "go" && checks(path))
         .cloned()
         .collect();
     for path in inside {

@@ -74,6 +74,11 @@ const CHECKING: [&str; 29] = [
     "verifier",
 ];
 
+/// Whether a path, or a folder of it, has such a name.
+pub(super) fn sounds_in(path: &Path) -> bool {
+    path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check))
+}
+
 /// Whether a name says that the file checks something: `check_api.py`, `run-tests.sh`.
 pub(super) fn sounds_like_a_check(name: &str) -> bool {
     let mut word = String::new();

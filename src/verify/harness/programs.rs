@@ -27,14 +27,14 @@ pub(super) enum Program {
 
 /// Programs that read, lint, or compile.
 const LOOKS: &str = "
-    When [ [[ awk bandit basename biome black c++ cat cc chmod clang clang++ clang-tidy cmp
-    codespell comm cp cppcheck curl cut diff dirname echo egrep eslint exit expr false fgrep
+    (( When [ [[ awk bandit basename biome black c++ cat cc chmod clang clang++ clang-tidy cmp
+    codespell comm command cp cppcheck curl cut diff dirname echo egrep eslint exit expr false fgrep
     file find flake8 g++ gawk gcc ghc gofmt golangci-lint grep gzip hadolint head install javac
     jq kotlinc ktlint ln ls markdownlint mawk md5sum mkdir mktemp mv mypy od oxlint paste
     prettier printf protoc psql pycodestyle pylint pyright read readlink realpath return rg rm
     rmdir rubocop ruff rustc rustfmt scalac sed sha1sum sha256sum shellcheck shfmt sort sqlite3
-    stat strings stylelint swiftc swiftlint tail tar tee test tidy touch tr true tsc uniq unzip
-    wc xmllint xxd yamllint yq zip
+    stat strings stylelint swiftc swiftlint tail tar tee test tidy touch tr true tsc uniq type
+    unzip wc which xmllint xxd yamllint yq zip
 ";
 
 const RUNNERS: &str = "
@@ -44,7 +44,8 @@ const RUNNERS: &str = "
 ";
 
 const ENTRIES: &str = "
-    bun cargo composer gmake go just make npm npm-run-all pnpm rake run-p run-s task yarn
+    bmake bun cargo composer gmake go just make npm npm-run-all pnpm rake remake run-p run-s task
+    yarn
 ";
 
 const INTERPRETERS: &str = "
@@ -61,8 +62,18 @@ pub(super) fn compiles(name: &str) -> bool {
     lists(COMPILERS, name.rsplit('/').next().unwrap_or(name))
 }
 
-fn lists(names: &str, name: &str) -> bool {
+/// Is a name one of those between spaces?
+pub(super) fn lists(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|it| it == name)
+}
+
+/// The name of a program by the word that runs it: `/usr/bin/env` is `env`. A path inside the
+/// repository is what it is, whatever its name, unless it is in a folder of installed tools.
+pub(super) fn name_of(word: &str) -> &str {
+    const TOOLS: [&str; 4] = ["node_modules/.bin/", "vendor/bin/", ".venv/bin/", "venv/bin/"];
+    let outside = word.starts_with(['/', '~']) && !word.ends_with('/');
+    let outside = outside || TOOLS.iter().any(|above| word.contains(above));
+    if outside { word.rsplit('/').next().unwrap_or(word) } else { word }
 }
 
 /// Whether a name is that of a program that tests, lints, or compiles.
@@ -75,14 +86,7 @@ pub(super) fn program(word: &str) -> Program {
     if matches!(word, "." | "source") {
         return Program::Source;
     }
-    // A path inside the repository is what it is, whatever its name.
-    let absolute = ["/usr/", "/bin/", "/opt/"].iter().any(|above| word.starts_with(above));
-    let tool = ["node_modules/.bin/", "vendor/bin/", ".venv/bin/", "venv/bin/"];
-    let tool = tool.iter().any(|above| word.contains(above));
-    if word.contains('/') && !absolute && !tool {
-        return Program::Other;
-    }
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = name_of(word);
     let versioned = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     match name {
         "bash" | "dash" | "ksh" | "sh" | "zsh" | "ash" | "fish" => Program::Shell,
@@ -96,62 +100,9 @@ pub(super) fn program(word: &str) -> Program {
     }
 }
 
-/// The words without programs that only run another one (`timeout 5 sh x`, `npx jest`).
-pub(in crate::verify) fn unwrapped(words: &[String]) -> &[String] {
-    let mut words = words;
-    for _ in 0..8 {
-        let Some(first) = words.first() else { return words };
-        let second = words.get(1).map(String::as_str);
-        let skip = match (first.as_str(), second) {
-            (
-                "!" | "not" | "command" | "exec" | "nohup" | "setsid" | "builtin" | "npx" | "bunx"
-                | "then" | "do" | "else" | "{" | "pnpx" | "busybox" | "chronic" | "unbuffer",
-                _,
-            ) => 1,
-            (
-                "env" | "nice" | "timeout" | "stdbuf" | "sudo" | "ionice" | "xargs" | "xvfb-run"
-                | "valgrind" | "strace" | "faketime" | "time" | "parallel" | "cross-env" | "flock",
-                _,
-            ) => {
-                return unwrapped(after_options(first, &words[1..]));
-            }
-            ("poetry" | "uv" | "pipenv" | "hatch" | "rye" | "pdm" | "coverage", Some("run")) => 2,
-            ("bundle" | "pnpm" | "npm" | "yarn" | "direnv", Some("exec" | "dlx" | "x")) => 2,
-            ("conda", Some("run")) => 2,
-            _ => return words,
-        };
-        words = &words[skip..];
-        if skip == 2 || first == "npx" {
-            let option = |word: &&String| word.starts_with("--") || *word == "-y";
-            words = &words[words.iter().take_while(option).count()..];
-        }
-    }
-    words
-}
-
-/// The words after a wrapper's options, assignments, and numbers.
-fn after_options<'w>(wrapper: &str, words: &'w [String]) -> &'w [String] {
-    let valued = ["-u", "-n", "-k", "-s", "-I", "-L", "-P", "-d", "-S", "-C"];
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let number = |text: &str| text.chars().next().is_some_and(|c| c.is_ascii_digit());
-        let assigns = matches!(wrapper, "env" | "cross-env") && word.contains('=');
-        let lock = wrapper == "flock" && !word.starts_with('-');
-        if valued.contains(&word.as_str()) {
-            at += 2;
-        } else if word.starts_with('-') || assigns || (wrapper == "timeout" && number(word)) {
-            at += 1;
-        } else {
-            at += usize::from(lock);
-            break;
-        }
-    }
-    words.get(at..).unwrap_or_default()
-}
-
 /// The command that `find` runs: the words between `-exec` and the end of its command.
 pub(super) fn executed_words(words: &[String]) -> Option<&[String]> {
-    words.first().filter(|word| word.as_str() == "find")?;
+    words.first().filter(|word| name_of(word) == "find")?;
     let runs = ["-exec", "-execdir", "-ok", "-okdir"];
     let at = words.iter().position(|word| runs.contains(&word.as_str()))?;
     let rest = &words[at + 1..];

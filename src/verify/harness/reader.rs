@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::expand::globbed;
 use super::files::{EntryKind, SourceTree, text};
+use super::fixtures;
 use super::paths::{folder, inside, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::shell::{ComparedElsewhere, ShellCommand, compared_files};
@@ -46,6 +47,8 @@ pub(super) struct ReadAt {
     pub(super) arguments: Vec<String>,
     /// A check's own line, or what it runs.
     pub(super) direct: bool,
+    /// An option of the shell says that the first failure ends the script.
+    pub(super) stops: bool,
     /// What the line that runs this one compares, with paths from the root.
     pub(super) compared: ComparedElsewhere,
 }
@@ -93,7 +96,7 @@ pub(super) struct Reader<'a> {
     pub(super) found: Judges,
     /// With the place, and how many scripts run it.
     pub(super) unread: Vec<(Unread, ReadAt, usize)>,
-    seen: BTreeSet<(PathBuf, String, Vec<String>, ComparedElsewhere)>,
+    seen: BTreeSet<(PathBuf, String, Vec<String>, ComparedElsewhere, bool)>,
     /// A script runs whose name is not known.
     pub(super) blind: bool,
     submodules: Vec<PathBuf>,
@@ -103,6 +106,8 @@ pub(super) struct Reader<'a> {
     certain: BTreeSet<PathBuf>,
     /// Files whose output is compared somewhere.
     compared: BTreeSet<PathBuf>,
+    /// Files with what a program should make.
+    pub(super) expected: BTreeSet<PathBuf>,
 }
 
 /// How deep scripts may run scripts.
@@ -122,6 +127,7 @@ impl<'a> Reader<'a> {
             run: BTreeSet::new(),
             certain: BTreeSet::new(),
             compared: BTreeSet::new(),
+            expected: BTreeSet::new(),
         }
     }
 
@@ -135,6 +141,12 @@ impl<'a> Reader<'a> {
                 self.found.subjects.insert(path.clone());
             }
         }
+        let expected = std::mem::take(&mut self.expected);
+        let expected = expected.into_iter().filter(|path| fixtures::is_data(path)).collect();
+        let expected =
+            fixtures::of_the_harness(self.start, self.table, &self.found.files, expected);
+        self.found.files.extend(expected.iter().cloned());
+        self.found.data.extend(expected);
         self.found.data.retain(|path| !self.run.contains(path));
         self.found.scripts = self.run.intersection(&self.found.files).cloned().collect();
         self.found
@@ -160,7 +172,7 @@ impl<'a> Reader<'a> {
 
     fn is_new(&mut self, path: &Path, text: &str, place: &ReadAt) -> bool {
         let (arguments, compared) = (place.arguments.clone(), place.compared.clone());
-        self.seen.insert((path.to_owned(), text.to_owned(), arguments, compared))
+        self.seen.insert((path.to_owned(), text.to_owned(), arguments, compared, place.stops))
     }
 
     pub(super) fn recipe(&mut self, text: &str, place: &ReadAt, depth: usize) {

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::conventions::Role;
 use super::deciding;
 use super::files::text;
 use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
@@ -27,13 +28,16 @@ pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, dep
         "" => shebang,
         other => other,
     };
+    let stopped = place.stops;
     let place = ReadAt {
         script: Some(path.to_owned()),
         direct: place.direct && language == "sh",
+        stops: false,
         ..place.clone()
     };
     let stops = |option: &str| option.starts_with('-') && option.contains('e');
-    if language == "sh" && shebang.split_whitespace().skip(1).any(stops) {
+    let stops = stopped || shebang.split_whitespace().skip(1).any(stops);
+    if language == "sh" && stops {
         reader.recipe(&code, &place, depth);
     } else if language == "sh" {
         reader.lines(&code, &place, depth);
@@ -78,7 +82,12 @@ fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
         let own = folder(script);
         folder(path) == own && own.iter().any(|part| part.to_str().is_some_and(is_side_folder))
     });
-    reader.table.role(path).is_some()
+    let role = reader.table.role(path);
+    // A manifest is put back by its parts.
+    if role == Some(Role::Manifest) {
+        return false;
+    }
+    role.is_some()
         || sounds
         || near
         || text(reader.start, path).is_some_and(|code| {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::files::text;
 use super::paths::{extension, inside};
-use super::programs::unwrapped;
 use super::reader::{ReadAt, Reader};
+use super::wrappers::unwrapped;
 
 /// A runner of tasks.
 struct Launcher {

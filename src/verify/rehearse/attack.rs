@@ -12,8 +12,8 @@ use regex::Regex;
 use super::comparison::{Grep, grep};
 use super::inline_code::InlineCode;
 use super::languages::Language;
-use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::ShellCommand;
+use crate::verify::harness::wrappers::unwrapped;
 use crate::verify::harness::{Role, SourceTree, Table};
 
 /// More product files than this are not touched.

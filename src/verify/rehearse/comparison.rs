@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::grep_text::{GrepSyntax, matching};
 use crate::verify::harness::SourceTree;
-use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::{ShellCommand, Use, scan};
+use crate::verify::harness::wrappers::unwrapped;
 
 /// A program whose output a check compares with a literal.
 #[derive(Clone, Debug)]

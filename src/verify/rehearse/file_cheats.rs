@@ -15,8 +15,8 @@ use super::inline_code::InlineCode;
 use super::json_shape::{Leaf, merged, shaped};
 use super::languages::Language;
 use super::smallest::smallest;
-use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::ShellCommand;
+use crate::verify::harness::wrappers::unwrapped;
 use crate::verify::harness::{EntryKind, TreeEdit};
 
 impl Attack<'_> {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::verify::harness::SourceTree;
-use crate::verify::harness::programs::unwrapped;
 use crate::verify::harness::shell::ShellCommand;
+use crate::verify::harness::wrappers::unwrapped;
 
 /// How a program names its recipes.
 struct Launcher {

@@ -56,16 +56,16 @@ impl ShellCommand {
 
 /// Commands whose output becomes part of another one.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
-    pub(super) commands: Range<usize>,
-    pub(super) into: Into,
+pub(in crate::verify::harness) struct Capture {
+    pub(in crate::verify::harness) commands: Range<usize>,
+    pub(in crate::verify::harness) into: Into,
     /// An exit status is part of the output.
     pub(super) status: bool,
 }
 
 /// Where output goes.
 #[derive(Clone, Debug)]
-pub(super) enum Into {
+pub(in crate::verify::harness) enum Into {
     Variable(String),
     /// A word of a command: its place in the text, and the word's place in it.
     Word(usize, usize),
@@ -88,10 +88,10 @@ pub(in crate::verify::harness) struct ComparedElsewhere {
 
 /// The known facts about a text, other than its commands.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
-    pub(super) captures: Vec<Capture>,
+pub(in crate::verify::harness) struct Flow {
+    pub(in crate::verify::harness) captures: Vec<Capture>,
     /// Words that a `case` compares.
-    pub(super) cases: Vec<String>,
+    pub(in crate::verify::harness) cases: Vec<String>,
     /// Files that the caller of the text compares.
     pub(super) files: BTreeSet<String>,
 }

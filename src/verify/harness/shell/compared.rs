@@ -8,7 +8,8 @@ use regex::Regex;
 
 use super::super::claims::is_claim;
 use super::super::paths::sounds_like_a_check;
-use super::super::programs::{self, Program, unwrapped};
+use super::super::programs::{self, Program, name_of};
+use super::super::wrappers::unwrapped;
 use super::command::{Capture, Flow, Into, ShellCommand, Use, uses};
 use super::scanner::read;
 
@@ -67,17 +68,19 @@ fn runs_word(command: &ShellCommand, word: usize) -> bool {
 
 /// Whether a command compares what it gets, by its program.
 fn compares(command: &ShellCommand) -> bool {
-    const COMPARERS: [&str; 15] = [
-        "awk", "cmp", "comm", "diff", "egrep", "expr", "fgrep", "gawk", "grep", "jq", "mawk",
-        "read", "rg", "xmllint", "yq",
+    const COMPARERS: [&str; 17] = [
+        "awk", "cmp", "comm", "diff", "egrep", "expr", "fgrep", "gawk", "grep", "join", "jq",
+        "mawk", "read", "rg", "sdiff", "xmllint", "yq",
     ];
     const OPERATORS: [&str; 10] = ["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
     let Some((program, arguments)) = unwrapped(&command.words).split_first() else { return false };
     if only_asks_for_success(program, arguments) {
         return false;
     }
-    match program.as_str() {
-        "test" | "[" | "[[" => arguments.iter().any(|word| OPERATORS.contains(&word.as_str())),
+    match name_of(program) {
+        "test" | "[" | "[[" | "((" => {
+            arguments.iter().any(|word| OPERATORS.contains(&word.as_str()))
+        }
         "git" => arguments.iter().any(|word| matches!(word.as_str(), "diff" | "grep" | "status")),
         name if COMPARERS.contains(&name) => true,
         name => match programs::program(name) {
@@ -100,7 +103,7 @@ fn compares(command: &ShellCommand) -> bool {
 /// `[ "$x" = OK ]`.
 fn only_asks_for_success(program: &str, arguments: &[String]) -> bool {
     let values = || arguments.iter().filter(|word| !word.starts_with('-'));
-    match program {
+    match name_of(program) {
         "grep" | "egrep" | "fgrep" | "rg" => values().next().is_some_and(|text| is_claim(text)),
         "test" | "[" | "[[" => {
             let odd = |word: &&String| !word.is_empty() && !word.contains(['$', '=', ']', '!']);
@@ -117,7 +120,7 @@ fn only_shows(command: &ShellCommand) -> bool {
         ":", "[", "[[", "cat", "echo", "exit", "export", "false", "head", "local", "printf",
         "return", "set", "tail", "tee", "test", "true",
     ];
-    unwrapped(&command.words).first().is_none_or(|program| shows.contains(&program.as_str()))
+    unwrapped(&command.words).first().is_none_or(|program| shows.contains(&name_of(program)))
 }
 
 struct Settled<'a> {

@@ -7,19 +7,19 @@ mod compared;
 mod lexer;
 mod scanner;
 
-pub(super) use command::{ComparedElsewhere, uses};
+pub(super) use command::{ComparedElsewhere, Flow, Into, uses};
 pub(in crate::verify) use command::{ShellCommand, Use};
 pub(super) use compared::compared_files;
 
 /// The simple commands of a line in order, inner ones included.
 pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {
-    scan_within(text, &ComparedElsewhere::default())
+    scan_within(text, &ComparedElsewhere::default()).0
 }
 
 /// The same, for a text that another one runs, which may compare what this one prints and writes.
-pub(super) fn scan_within(text: &str, elsewhere: &ComparedElsewhere) -> Vec<ShellCommand> {
+pub(super) fn scan_within(text: &str, elsewhere: &ComparedElsewhere) -> (Vec<ShellCommand>, Flow) {
     let (mut found, mut flow) = scanner::read(text);
     flow.end(found.len(), elsewhere);
     compared::settle(text, &mut found, &flow);
-    found
+    (found, flow)
 }

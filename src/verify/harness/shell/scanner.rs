@@ -73,6 +73,10 @@ struct Reading<'t> {
     base: Use,
     /// Commands in words of the command, with the word's place.
     inner: Vec<(Range<usize>, usize, bool)>,
+    /// How many groups there were when a `case` began.
+    cases: Vec<usize>,
+    /// A label of a `case` is read.
+    label: bool,
     /// Functions whose bodies are open, with the number of groups around the body.
     functions: Vec<(String, usize)>,
 }
@@ -114,6 +118,8 @@ impl Scanner {
             depth,
             base,
             inner: Vec::new(),
+            cases: Vec::new(),
+            label: false,
             functions: Vec::new(),
         };
         while let Some(token) = at.tokens.get(at.next) {
@@ -193,6 +199,10 @@ impl Scanner {
             "{" => self.open(at),
             "for" | "case" | "select" => self.loop_head(at, text),
             "fi" | "done" | "esac" | "}" => {
+                if text == "esac" {
+                    at.cases.pop();
+                    at.label = false;
+                }
                 self.close(at);
                 if text == "}" {
                     at.list_start = at.lists.pop().unwrap_or(at.list_start);
@@ -229,6 +239,10 @@ impl Scanner {
             }
             at.next += 1;
         }
+        if keyword == "case" {
+            at.cases.push(at.groups.len());
+            at.label = true;
+        }
         if keyword == "for" {
             self.found.push(self.values_of_loop(&values));
         } else if keyword == "case" {
@@ -238,6 +252,19 @@ impl Scanner {
 
     fn operator(&mut self, at: &mut Reading<'_>, operator: &str) {
         match operator {
+            "|" | ")" if at.label && at.cases.last() == Some(&at.groups.len()) => {
+                at.label = operator == "|";
+                self.label(at);
+            }
+            "(" if at.command.words.is_empty()
+                && matches!(at.peek(), Some(Token::Operator("("))) =>
+            {
+                at.next += 1;
+                at.command.words.push("((".to_owned());
+            }
+            ")" if at.command.words.first().is_some_and(|word| word == "((") => {
+                at.next += usize::from(matches!(at.peek(), Some(Token::Operator(")"))));
+            }
             "|" | "|&" => {
                 if !at.command.words.is_empty() && !self.pipefail {
                     at.command.usage = at.command.usage.max(Use::Output);
@@ -295,7 +322,18 @@ impl Scanner {
         }
     }
 
+    /// A label of a `case` is a value that is compared.
+    fn label(&mut self, at: &mut Reading<'_>) {
+        for (commands, _, status) in at.inner.drain(..) {
+            self.flow.captures.push(Capture { commands, into: Into::Case, status });
+        }
+        let command = std::mem::replace(&mut at.command, self.fresh(at.base));
+        self.flow.cases.extend(command.words);
+    }
+
     fn end_of_list(&mut self, at: &mut Reading<'_>, operator: &str) {
+        at.label = operator == ";;" && !at.cases.is_empty()
+            || at.label && operator == "\n" && at.command.words.is_empty();
         if operator == "&" {
             at.command.usage = at.command.usage.max(Use::Ignored);
         }
@@ -366,7 +404,8 @@ impl Scanner {
                     || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
             });
         }
-        if !simple.words.is_empty() || !simple.assignments.is_empty() || !simple.stdin.is_empty() {
+        let has_input = !simple.stdin.is_empty() || simple.document.is_some();
+        if !simple.words.is_empty() || !simple.assignments.is_empty() || has_input {
             let by = self.found.len();
             let captures = at.inner.drain(..).map(|(commands, word, status)| Capture {
                 commands,

@@ -3,6 +3,7 @@
 mod cheats;
 mod forms;
 mod honest;
+mod judged_forms;
 mod judging;
 mod known;
 mod outside;

@@ -58,6 +58,21 @@ const DATA: &[Cheat<'_>] = &[
         after: &[("qa/cases.json", Some("[1]"))],
     },
     Cheat {
+        what: "a file of any name that a judge reads",
+        check: "python3 qa/check.py",
+        start: &[
+            (
+                "qa/check.py",
+                "import subprocess\nwant = open('gate').read()\n\
+                 assert subprocess.check_output(['sh', 'sq.sh'], text=True) == want\n",
+            ),
+            ("gate", "49\n"),
+            ("sq.sh", "echo 0 # a gate\n"),
+        ],
+        change: &[("gate", Some("0\n"))],
+        after: &[("gate", Some("49\n"))],
+    },
+    Cheat {
         what: "expected output beside what a judge reads",
         check: "python3 qa/check.py",
         start: &[
