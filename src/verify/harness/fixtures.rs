@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::conventions::{Role, SOURCES};
+use super::deciding::{self, loaded_name};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::paths::{extension, file_name, sounds_in};
 use super::table::Table;
@@ -28,11 +29,12 @@ pub(super) fn is_data(path: &Path) -> bool {
 }
 
 /// The files among these that belong to the harness: no manifests, and nothing that a source of the
-/// product names.
+/// product names: a program whose output is compared, or what it loads.
 pub(super) fn of_the_harness(
     start: &dyn SourceTree,
     table: &Table,
     harness: &BTreeSet<PathBuf>,
+    subjects: &BTreeSet<PathBuf>,
     files: Vec<PathBuf>,
 ) -> Vec<PathBuf> {
     /// Sources that are searched for names.
@@ -42,17 +44,34 @@ pub(super) fn of_the_harness(
     if files.is_empty() {
         return files;
     }
-    let is_product = |(path, entry): &(&PathBuf, &FileEntry)| {
-        matches!(entry.kind, EntryKind::Regular { .. })
-            && (SOURCES.contains(&extension(path)) || extension(path).is_empty())
-            && !harness.contains(*path)
+    let is_source = |path: &Path| {
+        (SOURCES.contains(&extension(path)) || extension(path).is_empty())
+            && !harness.contains(path)
             && table.role(path).is_none()
             && !sounds_in(path)
-            && !files.contains(path)
+            && !files.iter().any(|file| file == path)
     };
-    let sources: Vec<&PathBuf> =
-        start.paths().iter().filter(is_product).map(|(path, _)| path).take(MOST).collect();
-    for code in sources.into_iter().filter_map(|path| text(start, path)) {
+    let is_file = |entry: &FileEntry| matches!(entry.kind, EntryKind::Regular { .. });
+    let all = start.paths().iter().filter(|(path, entry)| is_file(entry) && is_source(path));
+    let all: Vec<&PathBuf> = all.map(|(path, _)| path).take(MOST).collect();
+    let (mut sources, mut others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        all.into_iter().partition(|path| subjects.contains(*path));
+    if sources.is_empty() {
+        // What is compiled or loaded is not named.
+        sources = others.into_iter().filter(|path| extension(path) != "sh").collect();
+        others = Vec::new();
+    }
+    // What the subjects name, and what that names.
+    let mut codes = Vec::new();
+    while let Some(path) = sources.pop() {
+        let Some(code) = text(start, path) else { continue };
+        let (named, rest) =
+            others.into_iter().partition(|other| deciding::mentions(&code, loaded_name(other)));
+        others = rest;
+        sources.extend::<Vec<&PathBuf>>(named);
+        codes.push(code);
+    }
+    for code in codes {
         files.retain(|path| !names(&code, path));
     }
     files

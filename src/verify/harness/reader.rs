@@ -143,8 +143,13 @@ impl<'a> Reader<'a> {
         }
         let expected = std::mem::take(&mut self.expected);
         let expected = expected.into_iter().filter(|path| fixtures::is_data(path)).collect();
-        let expected =
-            fixtures::of_the_harness(self.start, self.table, &self.found.files, expected);
+        let expected = fixtures::of_the_harness(
+            self.start,
+            self.table,
+            &self.found.files,
+            &self.found.subjects,
+            expected,
+        );
         self.found.files.extend(expected.iter().cloned());
         self.found.data.extend(expected);
         self.found.data.retain(|path| !self.run.contains(path));

@@ -204,6 +204,7 @@ const VALUES: &[(&str, &str)] = &[
     ("notes.txt", "TODO\n"),
     ("list.txt", "a\n"),
     ("docs/cli.md", "a\n"),
+    ("release.sh", "echo 49 > gate\ncat cases.tsv\n"),
 ];
 
 #[test]
