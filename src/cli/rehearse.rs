@@ -158,7 +158,8 @@ impl Report<'_> {
                 "occurrence": it.criterion.key.occurrence,
                 "weak": it.is_weak(),
                 "text_only": it.text_only,
-                "judge_is_subject": it.judge_is_subject,
+                "judge_is_subject": !it.judge_is_subject.is_empty(),
+                "deletes": it.deletes,
                 "checks": checks,
                 "accepted": accepted,
             })
@@ -208,16 +209,24 @@ impl Report<'_> {
             }
             for cheat in &it.accepted {
                 text.push_str(&format!("\n      would pass: {}", cheat.cheat));
-                for line in cheat.diff.lines().take(MOST_LINES) {
+                for line in shown(&cheat.diff) {
                     text.push_str(&format!("\n        {line}"));
                 }
                 text.push_str(&format!("\n      instead: {}", cheat.instead));
             }
-            if it.judge_is_subject {
-                text.push_str(
-                    "\n      the file that decides looks like part of the product: work that \
-                     changes it is held for review, unless `may_change:` names the file",
-                );
+            for path in &it.judge_is_subject {
+                text.push_str(&format!(
+                    "\n      `{}` decides, so the agent is denied to edit it: if that is the work, \
+                     name it in `may_change:`",
+                    path.display()
+                ));
+            }
+            for path in &it.deletes {
+                text.push_str(&format!(
+                    "\n      the work is to delete `{}`: the agent can do that with a patch, but \
+                     not with `rm`",
+                    path.display()
+                ));
             }
         }
         for criterion in &self.commit_only {
@@ -238,7 +247,8 @@ impl Report<'_> {
         text.push_str(if self.criteria.is_empty() {
             " No open criterion has its own check."
         } else if self.is_strong() {
-            " No cheat passes, except in checks that only read text."
+            " No cheat that `rehearse` knows passes, except in checks that only read text. That is \
+             no proof: others may."
         } else {
             " A weak check can be passed without the work."
         });
@@ -248,3 +258,29 @@ impl Report<'_> {
 
 /// Lines of a diff that people see.
 const MOST_LINES: usize = 20;
+
+/// A diff, or the first part of a long one: the new lines are the cheat, and come first.
+fn shown(diff: &str) -> Vec<String> {
+    let all: Vec<&str> = diff.lines().collect();
+    if all.len() <= MOST_LINES {
+        return all.into_iter().map(str::to_owned).collect();
+    }
+    let (new, old): (Vec<&str>, Vec<&str>) = all.iter().partition(|line| line.starts_with('+'));
+    let lines = new.into_iter().chain(old).take(MOST_LINES).map(str::to_owned);
+    let more = format!("… {} more lines, see `--json`", all.len() - MOST_LINES);
+    lines.chain([more]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_diff_begins_with_the_new_lines() {
+        let diff = format!("--- a\n+++ b\n{}+print(49)\n", "-old\n".repeat(30));
+        let lines = shown(&diff);
+        assert_eq!(lines[..3], ["+++ b", "+print(49)", "--- a"]);
+        assert_eq!(lines.last().map(String::as_str), Some("… 13 more lines, see `--json`"));
+        assert_eq!(shown("-a\n+b"), ["-a", "+b"]);
+    }
+}

@@ -219,6 +219,16 @@ pub(super) fn cannot_run(
     check: &CheckResult,
     ignores: impl FnOnce(&Path) -> bool,
 ) -> Option<String> {
+    if !check.passed()
+        && let Some(line) = line_about_toolchain(&check.output)
+    {
+        return Some(format!(
+            "`{}` cannot run: {line}\n  proof room:{}\n  install the toolchain, or show it with \
+             `visible: [PATH]`",
+            check.command,
+            output(check)
+        ));
+    }
     let (missing, why) = match &check.status {
         CheckStatus::Failed(126) => {
             (missing_program(&check.output)?, "cannot be executed".to_owned())
@@ -228,8 +238,8 @@ pub(super) fn cannot_run(
             ("its shell".to_owned(), format!("could not be started: {error}"))
         }
         CheckStatus::Failed(_) => {
-            let tool = missing_name(&check.output).filter(|name| is_tool(name))?;
-            (tool, "is not installed".to_owned())
+            let tool = missing_name(&check.output).filter(|name| is_tool(name));
+            (tool.or_else(|| lost_program(&check.output))?, "is not installed".to_owned())
         }
         CheckStatus::Passed
         | CheckStatus::Signalled(_)
@@ -256,9 +266,7 @@ pub(super) fn cannot_run(
         _ if OF_BASH.contains(&missing.as_str()) => {
             "checks run in `sh`; write `bash -c '…'` around this one".to_owned()
         }
-        Some(sign) if missing.contains('/') || check.status != CheckStatus::Failed(127) => {
-            help(sign, &check.output)
-        }
+        Some(sign) if missing.contains('/') || is_tool(&missing) => help(sign, &check.output),
         _ => "install it, show its folder with `visible: [PATH]`, or make it with \
               `setup: [COMMAND]`"
             .to_owned(),
@@ -284,6 +292,45 @@ fn is_tool(name: &str) -> bool {
         "jest", "vitest", "mocha", "eslint",
     ];
     TOOLS.contains(&name)
+}
+
+/// The line in which a version manager says that it has no version of a program.
+fn line_about_toolchain(output: &str) -> Option<&str> {
+    const SAYS: [&str; 8] = [
+        "error: toolchain '",
+        "rustup could not choose a version of",
+        "no default toolchain",
+        "No version is set for command",
+        "is not installed (set by ",
+        "Unable to locate a Java Runtime",
+        "JAVA_HOME environment variable is not defined",
+        "You must install or update .NET",
+    ];
+    output.lines().find(|line| SAYS.iter().any(|says| line.contains(says))).map(str::trim)
+}
+
+/// The well-known program that a shell or `make` could not start, however the check ended. Any
+/// other name may be a function that the work is to define.
+fn lost_program(output: &str) -> Option<String> {
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?m)^(?:[^\s:]+: (?:line )?\d+: (?P<by_shell>[\w.+-]+): (?:command )?not found|g?make(?:\[\d+\])?: (?P<by_make>[\w.+-]+): No such file or directory)\s*$",
+        )
+        .expect("a pattern")
+    });
+    const PROGRAMS: &str = "
+        bash bats bun bundle bundler cabal cargo cc clang cmake composer ctest curl deno docker
+        dotnet elixir g++ gcc gem ghc git go gofmt gradle hadolint helm java javac jq julia just
+        kotlinc kubectl ld lua luac make meson mix mvn mysql ninja node npm npx nim ocaml openssl
+        perl php pip pip3 pnpm psql pwsh python python3 rake redis-cli Rscript rspec ruby rustc
+        rustfmt sbt scala shellcheck sqlite3 stack swift terraform tsc uv wget xmllint yamllint
+        yarn yq zig
+    ";
+    let found = LINE.captures_iter(output).filter_map(|it| {
+        let name = it.name("by_shell").or(it.name("by_make"))?.as_str().to_owned();
+        PROGRAMS.split_whitespace().any(|known| known == name).then_some(name)
+    });
+    found.last()
 }
 
 /// Was a shell to run a script of this name? It finds programs by another message.
@@ -465,6 +512,23 @@ mod tests {
             ("./app >/dev/null 2>&1", 127, "", false),
             ("python3 -m unittest", 1, "No module named 'retry'", false),
             ("./app.sh", 126, "sh: 1: ./app.sh: Permission denied", false),
+            ("cargo test", 1, "error: rustup could not choose a version of cargo to run", true),
+            (
+                "pyver x",
+                1,
+                "pyenv: version `3.9' is not installed (set by /a/.python-version)",
+                true,
+            ),
+            ("cargo test", 1, "error: toolchain '1.11.0-x86_64' is not installed", true),
+            ("yq .a a.yml | grep -q x", 1, "sh: 1: yq: not found", true),
+            (
+                "make test",
+                2,
+                "make: cargo: No such file or directory\nmake: *** [test] Error 127",
+                true,
+            ),
+            ("sh tests/run.sh", 1, "tests/run.sh: 2: sq: not found", false),
+            ("sh tests/run.sh", 1, "tests/run.sh: 2: ./sq: not found", false),
         ] {
             let told = cannot_run(&ended(command, status, output), ignores);
             assert_eq!(told.is_some(), cannot, "{command}: {told:?}");

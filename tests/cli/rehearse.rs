@@ -604,13 +604,32 @@ fn checks_of_the_front_matter_are_attacked() {
     );
 }
 
-/// Work on it would be held; with `may_change:`, as the note advises, the check would be weak.
+/// The guard denies to edit it, and a change is put back; with `may_change:`, the check is weak.
 #[test]
-fn a_judge_that_is_the_product_itself_is_listed() {
-    let (_, ran) = rehearse("sh app.sh --run", &[("app.sh", "exit 1\n")]);
-    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
-    let criterion = &ran.json()["criteria"][0];
-    assert_eq!((&criterion["judge_is_subject"], &criterion["weak"]), (&json!(true), &json!(true)));
+fn a_judge_that_is_the_product_itself_is_attacked_only_if_it_may_change() {
+    for (check, file) in [
+        ("sh app.sh --run", ("app.sh", "exit 1\n")),
+        (". ./lib.sh && command -v usage > /dev/null", ("lib.sh", "die() { exit 1; }\n")),
+        ("python3 qa/audit_pages.py", ("qa/audit_pages.py", "import sys\nsys.exit(1)\n")),
+    ] {
+        let (_, ran) = rehearse(check, &[file]);
+        assert_eq!(ran.code, Some(0), "{check}: {} {}", ran.stdout, ran.stderr);
+        let criterion = &ran.json()["criteria"][0];
+        let found = (&criterion["judge_is_subject"], &criterion["weak"]);
+        assert_eq!(found, (&json!(true), &json!(false)), "{check}");
+        for (front, item) in [
+            (format!("---\nmay_change: {}\n---\n", file.0), String::new()),
+            (String::new(), format!("  - may_change: [\"{}\"]\n", file.0)),
+        ] {
+            let task = format!("{front}# Demo\n\n- [ ] it\n  - verify: ``{check}``\n{item}");
+            let ran = with_cache(&task, &[file]).ralph(&["rehearse", "demo", "--json"]);
+            assert_eq!(ran.code, Some(1), "{check}: {} {}", ran.stdout, ran.stderr);
+            assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(false), "{check}");
+        }
+    }
+    let task = "---\nprotect: qa\n---\n# Demo\n\n- [ ] it\n  - verify: `sh qa/a.sh`\n";
+    let ran = with_cache(task, &[("qa/a.sh", "exit 1\n")]).ralph(&["rehearse", "demo"]);
+    assert!(!ran.stdout.contains("may_change"), "{}", ran.stdout);
     let (_, ran) = rehearse("sh tests/run.sh", &[SQ, SQ_TEST]);
     assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
     assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(false));
@@ -650,6 +669,10 @@ fn a_flaky_check_and_one_that_cannot_run() {
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("`no-such-tool` was not found"), "{}", ran.stderr);
     assert!(ran.stderr.contains("`visible: [PATH]`"), "{}", ran.stderr);
+    let says =
+        ("tests/run.sh", "echo 'error: rustup could not choose a version of cargo'\nexit 1\n");
+    let (_, ran) = rehearse("sh tests/run.sh", &[says]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     let (_, ran) = rehearse("[[ -f a ]]", &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("write `bash -c '…'`"), "{}", ran.stderr);
@@ -669,6 +692,12 @@ fn what_is_uncommitted_is_rehearsed_and_stays() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert_eq!(ran.json()["criteria"][0]["checks"][0]["start"], json!(["green", "green", "green"]));
     assert!(everything(&repo) == before);
+}
+
+#[test]
+fn a_deletion_is_announced() {
+    let (_, ran) = rehearse("! test -e old.py && test ! -f older.py", &[("old.py", "1\n")]);
+    assert_eq!(ran.json()["criteria"][0]["deletes"], json!(["old.py"]), "{}", ran.stdout);
 }
 
 /// A check that cannot run stands cheats, but says nothing about the work.

@@ -20,6 +20,29 @@ pub(super) fn archive(path: &Path, member: &str) -> Option<Vec<u8>> {
     }
 }
 
+/// A line of shell that makes an archive with one empty member, or with none.
+pub(super) fn makes_archive(path: &Path, member: &str) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let zip = if name.ends_with("gz") { "z" } else { "" };
+    let (path, member) = (path.display(), member.trim_matches('/'));
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    if name.ends_with(".zip") || name.ends_with(".jar") {
+        return Some(format!("printf 'PK\\005\\006' > {path}; head -c 18 /dev/zero >> {path}"));
+    }
+    if name.ends_with(".gz") && !name.ends_with(".tar.gz") {
+        return Some(format!("gzip -c /dev/null > {path}"));
+    }
+    if ![".tar", ".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end)) {
+        return None;
+    }
+    if member.is_empty() || member.starts_with('-') || !member.chars().all(is_plain) {
+        return Some(format!("tar -c{zip}f {path} --files-from /dev/null"));
+    }
+    Some(format!(
+        "at=$(mktemp -d); mkdir -p $at/$(dirname {member}); : > $at/{member}; tar -c{zip}f {path} -C $at {member}"
+    ))
+}
+
 fn tar(member: &str) -> Vec<u8> {
     let mut header = vec![0; BLOCK];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);

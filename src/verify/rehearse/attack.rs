@@ -2,7 +2,7 @@
 //!
 //! Invariant: pure. Paths are relative to the root.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -15,6 +15,7 @@ use super::languages::Language;
 use crate::verify::harness::shell::ShellCommand;
 use crate::verify::harness::wrappers::unwrapped;
 use crate::verify::harness::{Role, SourceTree, Table};
+use crate::verify::runner::runner;
 
 /// More product files than this are not touched.
 pub(super) const MOST_FILES: usize = 200;
@@ -24,6 +25,11 @@ pub(super) const NEW_FILES: usize = 9;
 
 /// More lines, texts, or elements than this are not written.
 pub(super) const MOST_LINES: usize = 5_000;
+
+/// Programs that may run any test.
+const FINDERS: [&str; 12] = [
+    "make", "npm", "npx", "yarn", "pnpm", "rake", "mvn", "gradle", "ctest", "just", "javac", "gcc",
+];
 
 /// As many, if the check does not say how many.
 const USUAL: usize = 100;
@@ -100,15 +106,69 @@ impl Attack<'_> {
 
     /// The code of the lines, and of the tests and scripts that they run.
     pub(super) fn codes(&self) -> Vec<InlineCode> {
-        let files: BTreeSet<PathBuf> = self.judges.iter().cloned().chain(self.tests()).collect();
+        let files: BTreeSet<PathBuf> =
+            self.judges.iter().cloned().chain(self.tests_run()).collect();
         let files = files.iter().take(MOST_FILES);
         let files = files.filter_map(|path| InlineCode::of_file(path, &self.text(path)?));
         self.scanned.iter().filter_map(InlineCode::of).chain(files).collect()
     }
 
+    /// The code of compiled tests: of the tests, and of the modules of sources.
+    pub(super) fn compiled_codes(&self) -> BTreeMap<PathBuf, InlineCode> {
+        let is_inside = |path: &&PathBuf| {
+            path.extension().is_some_and(|it| it == "rs")
+                && self.text(path).is_some_and(|text| text.contains("#[cfg(test)]"))
+        };
+        let inside = self.start.paths().keys().filter(is_inside).cloned();
+        let named = self.named();
+        let files: BTreeSet<PathBuf> = self
+            .judges
+            .iter()
+            .cloned()
+            .chain(self.tests_run())
+            .chain(inside)
+            .chain(named)
+            .collect();
+        let files = files.iter().take(MOST_FILES);
+        let codes = files.filter_map(|path| {
+            Some((path.clone(), InlineCode::of_compiled(path, &self.text(path)?)?))
+        });
+        codes.collect()
+    }
+
+    /// The tests that the checks name, or all of them if a runner finds them itself.
+    fn tests_run(&self) -> Vec<PathBuf> {
+        let words = self.scanned.iter().flat_map(|it| &it.words);
+        let words: BTreeSet<&str> = words.map(|word| word.trim_start_matches("./")).collect();
+        let is_named = |path: &PathBuf| {
+            let module = path.with_extension("").to_string_lossy().replace('/', ".");
+            path.to_str().is_some_and(|path| words.contains(path))
+                || words.iter().any(|word| {
+                    word.strip_prefix(module.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                })
+        };
+        let all: Vec<PathBuf> = self.tests().collect();
+        let named: Vec<PathBuf> = all.iter().filter(|path| is_named(path)).cloned().collect();
+        let runs = |it: &ShellCommand| {
+            runner(unwrapped(&it.words)).is_some()
+                || it.words.first().is_some_and(|word| FINDERS.contains(&word.as_str()))
+        };
+        match named.is_empty() {
+            true if self.scanned.iter().any(runs) => all,
+            _ => named,
+        }
+    }
+
     /// May a cheat write it: is it neither a judge nor a test?
     pub(super) fn is_product(&self, path: &Path) -> bool {
         self.table.role(path).is_none() && !self.judges.contains(path)
+    }
+
+    /// May a cheat write it: is it the product, or a manifest, whose other entries stay?
+    pub(super) fn is_data(&self, path: &Path) -> bool {
+        let role = self.table.role(path);
+        matches!(role, None | Some(Role::Manifest)) && !self.judges.contains(path)
     }
 
     /// The files of a grep, as many as are needed.
@@ -220,9 +280,10 @@ impl Attack<'_> {
         if inside.is_empty() { vec![path] } else { inside }
     }
 
-    /// The program that a compared command runs, or the sources of a compiled one.
-    pub(super) fn subjects(&self, command: &ShellCommand) -> Vec<PathBuf> {
-        let words = command.words.iter().filter_map(|word| plain(word));
+    /// The program that these words run, or the sources of a compiled one.
+    pub(super) fn subjects(&self, words: &[String]) -> Vec<PathBuf> {
+        let all = words;
+        let words = words.iter().filter_map(|word| plain(word));
         let mut paths =
             words.filter(|path| Language::of(path, self.text(path).as_deref()).is_some());
         if let Some(path) = paths.next() {
@@ -236,7 +297,7 @@ impl Attack<'_> {
                 })
         };
         let sources: Vec<PathBuf> = self.start.paths().keys().filter(starts).cloned().collect();
-        let program = command.words.first().filter(|word| word.contains('/') && sources.is_empty());
+        let program = all.first().filter(|word| word.contains('/') && sources.is_empty());
         sources.into_iter().chain(program.and_then(|word| plain(word))).collect()
     }
 }

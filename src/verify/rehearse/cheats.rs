@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use globset::GlobSet;
+
 use super::attack::Attack;
 use super::fakes::new_test;
 use super::languages::Language;
@@ -23,8 +25,13 @@ pub(super) struct Cheat {
 }
 
 /// Cheats that break the product: a check that is green before any work has to notice these.
-pub(super) fn breaks(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<Cheat> {
-    let all = cheats(start, table, commands);
+pub(super) fn breaks(
+    start: &dyn SourceTree,
+    table: &Table,
+    commands: &[&str],
+    may_change: &GlobSet,
+) -> Vec<Cheat> {
+    let all = cheats(start, table, commands, may_change);
     all.into_iter().filter(|cheat| cheat.name == PRODUCT_EXITS).collect()
 }
 
@@ -32,12 +39,17 @@ pub(super) fn breaks(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
 pub(super) const PRODUCT_EXITS: &str = "let the code under test end the process with 0";
 
 /// The cheats to try on the checks of one criterion: those that the checks' own lines suggest, and
-/// those that everything they run suggests.
-pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<Cheat> {
+/// those that everything they run suggests. A run puts judges back, except for those that the task
+/// allows to change.
+pub(super) fn cheats(
+    start: &dyn SourceTree,
+    table: &Table,
+    commands: &[&str],
+    may_change: &GlobSet,
+) -> Vec<Cheat> {
     let judges = judges(start, table, commands);
-    // Where the product itself decides, the human is told so, and may allow it to change.
-    let deciding: BTreeSet<PathBuf> =
-        judges.files.difference(&judges.judge_is_subject).cloned().collect();
+    let (open, deciding): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
+        judges.files.iter().cloned().partition(|path| may_change.is_match(path));
     let scripts =
         judges.scripts.iter().filter_map(|path| String::from_utf8(start.read(path)?).ok());
     let scripts: Vec<String> = scripts.collect();
@@ -50,9 +62,11 @@ pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -
         found.push(it.tick_only());
         found.extend(it.of_files());
         found.extend(it.of_programs());
+        found.extend(it.of_other_content());
         found.push(it.new_tests());
+        found.extend([it.together(false), it.together(true)]);
         last.extend([
-            it.judges_exit(),
+            it.judges_exit(&open),
             it.tests_emptied(),
             it.tests_removed(),
             it.product_exits(),
@@ -95,6 +109,31 @@ impl Attack<'_> {
             name: "remove the tests",
             edits: self.tests().map(|path| TreeEdit::Remove { path }).collect(),
             instead: "name the tests in `protect:`, or in `harness:`",
+        }
+    }
+
+    /// The most specific change of each file: several checks may need several of them.
+    fn together(&self, as_comment: bool) -> Cheat {
+        let parts = [
+            self.special_case(),
+            self.answered(true),
+            self.recipes(),
+            self.empty_stubs(true),
+            self.programs_write(),
+            self.asked_files(as_comment),
+            self.new_tests(),
+            self.smallest_files(),
+        ];
+        let mut edits: Vec<TreeEdit> = Vec::new();
+        for edit in parts.into_iter().flat_map(|cheat| cheat.edits) {
+            if !edits.iter().any(|known| known.path() == edit.path()) {
+                edits.push(edit);
+            }
+        }
+        Cheat {
+            name: "do all that is asked of files, programs, and functions, and nothing else",
+            edits,
+            instead: "let one of the checks run the code, and compare several of its results",
         }
     }
 

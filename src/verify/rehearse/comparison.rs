@@ -1,5 +1,6 @@
 //! The comparison in a shell line: the program, and its expected output.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -35,10 +36,11 @@ const TOOLS: [&str; 38] = [
     "uniq",
 ];
 
-/// The comparison of shell lines, if there is only one: a program that always prints one text
-/// meets no two.
+/// The comparison of shell lines, if they run one program with the same arguments: a program that
+/// always prints one text meets no two others.
 pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Comparison> {
-    let (mut wanted, mut programs, mut snapshot) = (Vec::new(), Vec::new(), None);
+    let (mut wanted, mut programs, mut inputs, mut snapshot) =
+        (Vec::new(), Vec::new(), BTreeSet::new(), None);
     for line in lines {
         let commands = scan(line);
         let counts = commands.iter().any(|it| it.words == ["wc", "-l"]);
@@ -54,18 +56,25 @@ pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Compa
             {
                 let mut program = command.clone();
                 program.words = words.to_vec();
+                let piped = commands.iter().take_while(|it| it.words != command.words);
+                let piped = piped.filter(|it| it.pipeline == command.pipeline);
+                let piped: Vec<Vec<String>> = piped.map(|it| it.words.clone()).collect();
+                let input = (program.stdin.clone(), program.document.clone(), piped);
+                inputs.insert((program.words.clone(), input));
                 programs.push(program);
             }
         }
         let labels = LABEL.captures_iter(line).map(|it| unquoted(&it["label"]).replace('*', ""));
         wanted.extend(labels.map(Some));
     }
-    match (programs.as_slice(), wanted.as_slice()) {
-        ([command], [Some(wanted)]) => {
-            Some(Comparison { command: command.clone(), wanted: wanted.clone(), snapshot })
-        }
-        _ => None,
+    let command = programs.into_iter().next()?;
+    if wanted.is_empty() || inputs.len() > 1 {
+        return None;
     }
+    // `app --help | grep -q one && app --help | grep -q two`: it prints all of it.
+    let mut wanted: Vec<String> = wanted.into_iter().collect::<Option<_>>()?;
+    wanted.dedup();
+    Some(Comparison { command, wanted: wanted.join("\n"), snapshot })
 }
 
 /// As many lines as a number says.
@@ -159,13 +168,18 @@ fn tested(words: &[String], shown: impl Fn() -> Option<String>) -> Option<Option
     Some(literal.parse::<i64>().ok().map(|number| (number + more).to_string()))
 }
 
-/// The only literal that a line compares with.
-pub(super) fn literal(scanned: &[ShellCommand]) -> Option<Value> {
+/// The literals that lines compare with.
+pub(super) fn literals(scanned: &[ShellCommand]) -> Vec<String> {
     let tests = scanned.iter().filter(|it| {
         it.words.first().is_some_and(|program| ["test", "[", "[["].contains(&program.as_str()))
     });
     let found = tests.flat_map(|it| it.words.windows(3).filter_map(|words| tested(words, || None)));
-    let found: Vec<String> = found.flatten().collect();
+    found.flatten().collect()
+}
+
+/// The only literal that lines compare with.
+pub(super) fn literal(scanned: &[ShellCommand]) -> Option<Value> {
+    let found = literals(scanned);
     let [only] = found.as_slice() else { return None };
     Some(only.parse().map_or_else(|_| json!(only), |number: i64| json!(number)))
 }

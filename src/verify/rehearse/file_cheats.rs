@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 use super::archive::archive;
 use super::attack::{Attack, MOST_FILES, plain};
 use super::cheats::{Cheat, write};
+use super::comments::comment;
 use super::comparison::literal;
 use super::inline_code::InlineCode;
 use super::json_shape::{Leaf, merged, shaped};
 use super::languages::Language;
 use super::smallest::smallest;
+use super::structured::structured;
+use super::wanted::Wanted;
 use crate::verify::harness::shell::ShellCommand;
 use crate::verify::harness::wrappers::unwrapped;
 use crate::verify::harness::{EntryKind, TreeEdit};
 
 impl Attack<'_> {
-    /// All of them.
+    /// Those that add to files.
     pub(super) fn of_files(&self) -> Vec<Cheat> {
         vec![
             self.files(|_| String::new(), "create the files that the check names, without content"),
-            self.files(
-                smallest,
-                "create the files that the check names, with the smallest content",
-            ),
+            self.smallest_files(),
             self.padded(),
             self.texts(false, false),
             self.texts(true, false),
@@ -35,9 +35,26 @@ impl Attack<'_> {
             self.texts(true, true),
             self.code_texts(),
             self.shapes(),
+            self.structured_files(),
+            self.asked_files(false),
+            self.asked_files(true),
             self.copies(),
             self.emptied(),
         ]
+    }
+
+    /// Those that destroy files, which explain less.
+    pub(super) fn of_other_content(&self) -> Vec<Cheat> {
+        vec![
+            self.replaced_files(|_| String::new(), "empty the files that it names"),
+            self.replaced_files(smallest, "replace the files that it names by the smallest ones"),
+            self.removed(),
+        ]
+    }
+
+    /// Makes every missing file with the smallest content that its kind allows.
+    pub(super) fn smallest_files(&self) -> Cheat {
+        self.files(smallest, "create the files that the check names, with the smallest content")
     }
 
     /// Makes every file that the checks name and that is not there.
@@ -73,7 +90,7 @@ impl Attack<'_> {
             let text = self.text(&path).unwrap_or_default();
             let more = self.exact().and_then(|lines| lines.checked_sub(text.lines().count()));
             let more = more.unwrap_or_else(|| self.enough());
-            let padding = format!("{}\n", comment_of(&path)).repeat(more);
+            let padding = comment(&path, "", true).repeat(more);
             write(path, &format!("{text}{padding}"), false)
         });
         Cheat {
@@ -95,14 +112,13 @@ impl Attack<'_> {
                 if !text.is_empty() && !text.ends_with('\n') {
                     text.push('\n');
                 }
-                let comment = if as_comment { comment_of(&path) } else { "" };
                 let there = text.lines().filter(|line| line.contains(&grep.text)).count();
                 let times = match is_counted && self.counts() {
                     true if self.exact().is_some() => self.enough().saturating_sub(there),
                     true => self.enough(),
                     false => 1,
                 };
-                let more = format!("{comment}{}\n", grep.text).repeat(times);
+                let more = comment(&path, &grep.text, as_comment).repeat(times);
                 edits.insert(path, if is_head { more + &text } else { text + &more });
             }
         }
@@ -160,10 +176,11 @@ impl Attack<'_> {
     /// A value for each filter of `jq`.
     pub(super) fn shape(&self, command: &ShellCommand) -> Option<(Vec<String>, Value)> {
         let (program, arguments) = unwrapped(&command.words).split_first()?;
-        if program.rsplit('/').next() != Some("jq") {
+        if !["jq", "yq", "gojq", "dasel"].contains(&program.rsplit('/').next()?) {
             return None;
         }
-        let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
+        let words = arguments.iter().filter(|word| !word.starts_with('-'));
+        let mut words = words.filter(|word| !["eval", "e", "select"].contains(&word.as_str()));
         let filter = words.next()?;
         let mut files: Vec<String> = words.chain(&command.stdin).cloned().collect();
         files.extend(self.piped_to(command));
@@ -186,7 +203,12 @@ impl Attack<'_> {
         let edits = found.into_iter().filter(|(path, _)| self.is_product(path));
         Cheat {
             name: "write JSON of the structure that it asks for",
-            edits: edits.map(|(path, value)| write(path, &format!("{value}\n"), false)).collect(),
+            edits: edits
+                .filter_map(|(path, value)| {
+                    let text = structured(&path, &Wanted::of_json(&value), "")?;
+                    Some(write(path, &text, false))
+                })
+                .collect(),
             instead: "compare the values with what they have to be: the structure proves little",
         }
     }
@@ -202,7 +224,15 @@ impl Attack<'_> {
                 kinds.entry(extension).or_default().push(path);
             }
         }
-        let mut edits = Vec::new();
+        let compared = self.named().into_iter().chain(self.missing());
+        let compared = compared.filter(|path| self.is_product(path)).filter_map(|path| {
+            let other = self.compared_with(&path)?;
+            Some(write(path, &self.text(&other)?, false))
+        });
+        let mut edits: Vec<TreeEdit> = compared.collect();
+        if !edits.is_empty() {
+            kinds.clear();
+        }
         for paths in kinds.values() {
             let longest = paths.iter().filter_map(|path| self.text(path)).max_by_key(String::len);
             let Some(text) = longest else { continue };
@@ -228,13 +258,48 @@ impl Attack<'_> {
             instead: "also run the code, so that the rest of the file has to be there",
         }
     }
-}
 
-/// The mark of a comment.
-fn comment_of(path: &Path) -> &'static str {
-    match path.extension().and_then(|it| it.to_str()).unwrap_or_default() {
-        "py" | "sh" | "rb" | "pl" | "yml" | "yaml" | "toml" => "# ",
-        "js" | "ts" | "rs" | "go" | "c" | "h" | "java" | "cpp" | "cs" => "// ",
-        _ => "",
+    /// Files that the checks name or look through, with another content.
+    fn replaced_files(&self, text: impl Fn(&Path) -> String, name: &'static str) -> Cheat {
+        let edits = self.looked_at().into_iter().filter_map(|path| {
+            let (old, new) = (self.text(&path)?, text(&path));
+            (old != new).then(|| write(path, &new, false))
+        });
+        Cheat {
+            name,
+            edits: edits.collect(),
+            instead: "also run the code or compare the content; a file that must stay as it is \
+                      belongs into `protect:`",
+        }
+    }
+
+    /// Removes the files that must not hold something.
+    fn removed(&self) -> Cheat {
+        let greps = self.greps();
+        let absent = greps.iter().filter(|grep| grep.absent);
+        let found: BTreeSet<PathBuf> =
+            absent.flat_map(|grep| self.looked_through(grep, MOST_FILES)).collect();
+        let there = found
+            .into_iter()
+            .filter(|path| self.start.paths().contains_key(path) && self.is_product(path));
+        Cheat {
+            name: "remove the files that it looks through",
+            edits: there.map(|path| TreeEdit::Remove { path }).collect(),
+            instead: "also run the code, so that the rest of the file has to be there",
+        }
+    }
+
+    /// Files of the product that are there and that the checks name, in any way.
+    fn looked_at(&self) -> BTreeSet<PathBuf> {
+        let inner = self.scanned.iter().flat_map(|it| &it.words);
+        // `sqlite3 a.db ".read schema.sql"`
+        let inner = inner.filter_map(|word| plain(word.strip_prefix(".read ")?));
+        let greps = self.greps();
+        let searched = greps.iter().flat_map(|grep| self.looked_through(grep, MOST_FILES));
+        let read = self.structures().into_keys();
+        let found = self.named().into_iter().chain(inner).chain(searched).chain(read);
+        found
+            .filter(|path| self.start.paths().contains_key(path) && self.is_product(path))
+            .collect()
     }
 }

@@ -104,17 +104,20 @@ impl Language {
         }
     }
 
-    /// A program that runs a line of shell.
+    /// A program that runs a line of shell, with its arguments where that is easy.
     pub(super) fn runs(self, line: &str) -> String {
+        let quoted = single(line);
         match self {
             Self::Shell => format!("{line}\n"),
-            Self::Python => format!("import os\nos.system({line:?})\n"),
-            Self::Node => {
-                format!("require('child_process').execSync({line:?}, {{ stdio: 'inherit' }})\n")
-            }
-            Self::Ruby => format!("system({line:?})\n"),
-            Self::Perl => format!("system({});\n1;\n", single(line)),
-            Self::Php => format!("<?php passthru({});\n", single(line)),
+            Self::Python => format!(
+                "import subprocess, sys\nsubprocess.run(['sh', '-c', {quoted}, 'sh', *sys.argv[1:]])\n"
+            ),
+            Self::Node => format!(
+                "require('child_process').spawnSync('sh', ['-c', {quoted}, 'sh', ...process.argv.slice(2)], {{ stdio: 'inherit' }})\n"
+            ),
+            Self::Ruby => format!("system('sh', '-c', {quoted}, 'sh', *ARGV)\n"),
+            Self::Perl => format!("system('sh', '-c', {quoted}, 'sh', @ARGV);\n1;\n"),
+            Self::Php => format!("<?php passthru({quoted});\n"),
             Self::C => {
                 format!("#include <stdlib.h>\nint main(void) {{ return system({line:?}) != 0; }}\n")
             }
@@ -187,6 +190,6 @@ impl Language {
 }
 
 /// A text in single quotes.
-fn single(text: &str) -> String {
+pub(super) fn single(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -39,7 +39,10 @@ impl Attack<'_> {
         let texts = codes.iter().map(|code| &code.code).chain(self.scripts);
         let quoted = texts.flat_map(|text| QUOTED.captures_iter(text));
         let quoted = quoted.filter_map(|it| plain(&it["path"]));
-        let words = self.words().into_iter().chain(self.globbed()).chain(self.unwritten());
+        let inner = self.scanned.iter().flat_map(|it| &it.words);
+        let inner = inner.filter_map(|word| plain(word.strip_prefix(".read ")?));
+        let words = self.words().into_iter().chain(inner);
+        let words = words.chain(self.globbed()).chain(self.unwritten());
         let words =
             words.filter(|path| looks_like_one(path)).chain(quoted).chain(self.run_modules());
         let words = words.filter(|path| !is_there(path) && !self.is_ignored(path));

@@ -3,20 +3,21 @@
 //!
 //! Invariant: pure.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::attack::{Attack, MOST_FILES, NEW_FILES, plain};
+use super::attack::{Attack, MOST_FILES, plain};
 use super::cheats::{Cheat, PRODUCT_EXITS, write};
 use super::comparison::{Comparison, comparison};
-use super::inline_code::{InlineCall, InlineCode};
+use super::inline_code::InlineCode;
 use super::languages::Language;
-use super::modules::Module;
 use super::recipes::recipe;
-use super::smallest::{smallest, smallest_source};
-use super::stubs::stub;
+use super::smallest::smallest_source;
+use super::stubs::{Answers, Others, stub};
+use super::wanted::Wanted;
 use crate::verify::harness::TreeEdit;
 use crate::verify::harness::shell::ShellCommand;
 
@@ -25,36 +26,25 @@ impl Attack<'_> {
     pub(super) fn of_programs(&self) -> Vec<Cheat> {
         vec![
             self.special_case(),
+            self.answered(true),
+            self.answered(false),
             self.recipes(),
-            self.stubs(true),
-            self.stubs(false),
+            self.empty_stubs(true),
+            self.empty_stubs(false),
+            self.identities(),
             self.smallest_sources(),
             self.programs_write(),
+            self.programs_copy(),
             self.servers(),
         ]
     }
 
-    /// Prints or returns the one value that is compared.
-    fn special_case(&self) -> Cheat {
+    /// Prints the one value that is compared.
+    pub(super) fn special_case(&self) -> Cheat {
         let only = comparison(self.start, self.lines);
-        let calls = |inline: bool| {
-            let codes = self.codes().into_iter().filter(move |code| code.is_inline == inline);
-            let calls = codes.flat_map(|code| {
-                let calls = code.compared();
-                calls.into_iter().map(move |call| (code.clone(), call))
-            });
-            calls.collect::<Vec<_>>()
-        };
-        let inline = calls(true);
-        let edits = match only {
-            Some(only) if inline.is_empty() => self.prints(&only),
-            // Other compared text, such as a last line, does not depend on the call.
-            _ if inline.is_empty() => self.returns(&calls(false)),
-            _ => self.returns(&inline),
-        };
         Cheat {
             name: "special-case the argument",
-            edits,
+            edits: only.map(|only| self.prints(&only)).unwrap_or_default(),
             instead: "compare with several arguments, or with one that the check makes up when it \
                       runs",
         }
@@ -63,14 +53,12 @@ impl Attack<'_> {
     /// The program, or the function that the line calls, with the one output.
     fn prints(&self, only: &Comparison) -> Vec<TreeEdit> {
         if let Some(code) = InlineCode::of(&only.command) {
-            let found = code.printed(&only.wanted);
-            let found = found.and_then(|call| self.returning(&code, &call));
-            return found.into_iter().collect();
+            return self.printing(&code, &only.wanted);
         }
         if let Some(edit) = self.function(only) {
             return vec![edit];
         }
-        let programs = self.subjects(&only.command).into_iter();
+        let programs = self.subjects(&only.command.words).into_iter();
         let programs =
             programs.filter_map(|path| self.replaced(path, |it, _| Some(it.prints(&only.wanted))));
         // A snapshot that the agent is to write.
@@ -92,56 +80,21 @@ impl Attack<'_> {
         Some(write(path.clone(), &format!("{head} {{\n{body}}}\n"), true))
     }
 
-    /// Lets the functions return the one value that the calls are compared with.
-    fn returns(&self, calls: &[(InlineCode, InlineCall)]) -> Vec<TreeEdit> {
-        let Some((_, first)) = calls.first() else { return Vec::new() };
-        if calls.iter().any(|(_, call)| call.wanted != first.wanted) {
-            return Vec::new();
-        }
-        let mut edits: Vec<TreeEdit> = Vec::new();
-        for edit in calls.iter().filter_map(|(code, call)| self.returning(code, call)) {
-            if !edits.iter().any(|known| known.path() == edit.path()) {
-                edits.push(edit);
-            }
-        }
-        edits
-    }
-
-    /// The module of a called function, whose functions all return the value.
-    fn returning(&self, code: &InlineCode, call: &InlineCall) -> Option<TreeEdit> {
-        let first = call.function.split('.').next()?;
-        let modules = code.modules(self.start);
-        let has_name = |it: &&Module| it.names.iter().any(|name| name == first);
-        let module = modules.iter().find(has_name).or(modules.last())?;
-        let text = stub(code, module, &call.wanted, None)?;
-        self.is_product(&module.path).then(|| write(module.path.clone(), &text, false))
-    }
-
-    /// Defines what the code of the check loads or takes, without content; the rest of the modules
-    /// may be kept.
-    fn stubs(&self, is_kept: bool) -> Cheat {
-        let mut edits: Vec<TreeEdit> = self.shell_functions();
-        for code in self.codes() {
-            for module in code.modules(self.start) {
-                let old = self.text(&module.path).filter(|_| is_kept);
-                let value = if code.language == Language::Python { "self" } else { "1" };
-                if self.is_product(&module.path)
-                    && !edits.iter().any(|edit| *edit.path() == module.path)
-                    && let Some(text) = stub(&code, &module, value, old.as_deref())
-                {
-                    edits.push(write(module.path, &text, false));
-                }
-            }
-        }
-        Cheat {
-            name: "define the functions that it takes, without content",
-            edits,
-            instead: "call the functions, and compare their results with several values",
-        }
+    /// The modules of code, whose function returns the text that the code prints.
+    fn printing(&self, code: &InlineCode, text: &str) -> Vec<TreeEdit> {
+        let Some(function) = code.printed() else { return Vec::new() };
+        let mut answers = Answers::of(Others::Truth);
+        answers.calls.insert(function, Wanted::Parts(vec![text.to_owned()]));
+        let modules = code.modules(self.start).into_iter().filter(|it| self.is_product(&it.path));
+        let edits = modules.filter_map(|module| {
+            let text = stub(code, &module, &answers, None)?;
+            Some(write(module.path, &text, false))
+        });
+        edits.collect()
     }
 
     /// The functions that a check asks a sourced file for.
-    fn shell_functions(&self) -> Vec<TreeEdit> {
+    pub(super) fn shell_functions(&self) -> Vec<TreeEdit> {
         let first = |command: &ShellCommand| command.words.first().cloned().unwrap_or_default();
         let sources = self.scanned.iter().filter(|it| [".", "source"].contains(&&*first(it)));
         let asks =
@@ -171,53 +124,6 @@ impl Attack<'_> {
         }
     }
 
-    /// A line of shell that writes the files that are looked at, and prints what is looked for.
-    fn writes(&self, prints: bool) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        for path in self.writable().into_iter().take(NEW_FILES) {
-            let (path, folder) = match self.is_folder(&path) {
-                true => (path.join("file"), path),
-                false => (path.clone(), path.parent().unwrap_or(Path::new("")).to_owned()),
-            };
-            if !folder.as_os_str().is_empty() {
-                parts.push(format!("mkdir -p {}", folder.display()));
-            }
-            let text = smallest(&path).trim_end().replace('\'', "");
-            parts.push(format!("printf '%s\\n' '{text}' > {0}; chmod +x {0}", path.display()));
-        }
-        let shape = self.scanned.iter().find_map(|command| self.shape(command));
-        let shown = shape.map(|(_, value)| value.to_string());
-        let shown = shown.filter(|text| !text.contains('\'')).unwrap_or_else(|| "x".to_owned());
-        if prints {
-            parts.push(format!("printf '%s\\n' '{shown}'"));
-        }
-        if parts.is_empty() { ":".to_owned() } else { parts.join("; ") }
-    }
-
-    /// Lets every program print a constant and write the files that are looked at.
-    fn programs_write(&self) -> Cheat {
-        let line = self.writes(true);
-        let known = self.named().into_iter().chain(self.missing());
-        let programs = known.filter(|path| self.is_product(path) && !self.is_sourced(path));
-        let edits = programs.filter_map(|path| self.replaced(path, |it, _| Some(it.runs(&line))));
-        let is_same = |command: &ShellCommand| {
-            let compares = command.words.first().is_some_and(|it| it == "cmp" || it == "diff");
-            let mut files = command.words.iter().skip(1).filter(|it| !it.starts_with('-'));
-            compares && matches!((files.next(), files.next()), (Some(a), Some(b)) if a == b)
-        };
-        let (name, instead) = match self.scanned.iter().any(is_same) {
-            true => (
-                "let the programs print anything: the check compares a file with itself",
-                "compare the output with a file that holds what it has to be",
-            ),
-            false => (
-                "let the programs print a constant and write the files that it looks at",
-                "compare what the program prints and writes, for several inputs",
-            ),
-        };
-        Cheat { name, edits: edits.collect(), instead }
-    }
-
     /// Lets every program be a server that finds everything.
     fn servers(&self) -> Cheat {
         static PORT: LazyLock<Regex> = LazyLock::new(|| {
@@ -237,7 +143,7 @@ impl Attack<'_> {
         }
     }
 
-    fn is_sourced(&self, path: &Path) -> bool {
+    pub(super) fn is_sourced(&self, path: &Path) -> bool {
         self.scanned.iter().any(|it| match it.words.as_slice() {
             [dot, name, ..] => {
                 [".", "source"].contains(&&**dot) && plain(name).as_deref() == Some(path)
@@ -247,7 +153,7 @@ impl Attack<'_> {
     }
 
     /// Adds the recipes that the check names and that are not there.
-    fn recipes(&self) -> Cheat {
+    pub(super) fn recipes(&self) -> Cheat {
         let body = self.writes(false);
         let mut edits: Vec<TreeEdit> = Vec::new();
         for (path, text) in self.scanned.iter().filter_map(|it| recipe(self.start, it, &body)) {
@@ -262,12 +168,12 @@ impl Attack<'_> {
         }
     }
 
-    /// Lets every script that decides end with 0.
-    pub(super) fn judges_exit(&self) -> Cheat {
+    /// Lets every script that decides and may change end with 0.
+    pub(super) fn judges_exit(&self, open: &BTreeSet<PathBuf>) -> Cheat {
         self.exits(
-            self.judges.iter().cloned(),
+            open.iter().cloned(),
             "let the script of the check end with 0",
-            "keep the script in a folder of tests, or name it in `protect:`",
+            "compare what the script prints, or take it out of `may_change:`",
         )
     }
 
@@ -307,7 +213,7 @@ impl Attack<'_> {
     }
 
     /// A program of another content, with the first line that says how it is run.
-    fn replaced(
+    pub(super) fn replaced(
         &self,
         path: PathBuf,
         program: impl Fn(Language, Option<&str>) -> Option<String>,

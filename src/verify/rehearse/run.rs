@@ -1,6 +1,9 @@
 //! Runs the checks three times, and each cheat through the whole verdict.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::cheats::{Cheat, breaks, cheats};
 use super::comparison::grep;
@@ -87,8 +90,10 @@ pub struct RehearsedCriterion {
     pub accepted: Vec<AcceptedCheat>,
     /// The checks look for text in prose, which is weak by nature.
     pub text_only: bool,
-    /// The file that decides looks like the product itself: work on it would be held.
-    pub judge_is_subject: bool,
+    /// Files that decide and look like the product itself: the agent may not edit them.
+    pub judge_is_subject: Vec<PathBuf>,
+    /// Files that have to go.
+    pub deletes: Vec<PathBuf>,
 }
 
 impl RehearsedCriterion {
@@ -211,18 +216,25 @@ impl Rehearsal<'_> {
         }
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
         let found = judges(start, self.table, &commands);
+        let protect = globs(&self.task.settings.protect)?;
+        let may_change = may_change(self.task, Some(&criterion.key))?;
+        let is_known = |path: &&PathBuf| may_change.is_match(path) || protect.is_match(path);
         let mut rehearsed = RehearsedCriterion {
             criterion: criterion.clone(),
             checks,
             accepted: Vec::new(),
             text_only: is_text_only(&commands),
-            judge_is_subject: !found.judge_is_subject.is_empty(),
+            judge_is_subject: found
+                .judge_is_subject
+                .into_iter()
+                .filter(|path| !is_known(&path))
+                .collect(),
+            deletes: deleted(&commands, start),
         };
         let first_seen = first_seen((&last, &wrote), start, self.table);
-        let protect = globs(&self.task.settings.protect)?;
-        let mut all = cheats(start, self.table, &commands);
+        let mut all = cheats(start, self.table, &commands, &may_change);
         match (last.iter().all(CheckResult::passed), criterion.line) {
-            (true, 0) => all = breaks(start, self.table, &commands),
+            (true, 0) => all = breaks(start, self.table, &commands, &may_change),
             // Any commit passes.
             (true, _) => all.truncate(1),
             (false, _) => {}
@@ -234,11 +246,6 @@ impl Rehearsal<'_> {
             // Files behind a link or in a submodule cannot be changed by a commit either.
             .filter(|cheat| !cheat.edits.iter().any(|edit| is_below_entry(start, edit.path())))
             .collect();
-        // Where the product itself decides, its check is tried as if the human let it change.
-        let mut task = self.task.clone();
-        let subjects = found.judge_is_subject.iter().filter_map(|path| path.to_str());
-        task.settings.may_change.extend(subjects.map(globset::escape));
-        let may_change = may_change(&task, Some(&criterion.key))?;
         let rules = ProofRules {
             repo: self.repo,
             layout: self.layout,
@@ -330,6 +337,17 @@ fn accepted(cheat: &Cheat, start: &TreeFiles) -> AcceptedCheat {
         patch(edit.path(), old.as_deref(), new)
     });
     AcceptedCheat { cheat: cheat.name, diff: diffs.collect(), instead: cheat.instead }
+}
+
+/// The files of the start that a check wants gone: `! test -e old.py`, `test ! -f old.py`.
+fn deleted(commands: &[&str], start: &dyn SourceTree) -> Vec<PathBuf> {
+    static GONE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?:!\s*(?:test|\[\[?)\s+|\b(?:test|\[\[?)\s+!\s+|\[\s+!\s+)-[defs]\s+(?<path>[\w./-]+)")
+            .expect("a pattern")
+    });
+    let found = commands.iter().flat_map(|command| GONE.captures_iter(command));
+    let paths = found.map(|it| PathBuf::from(it["path"].trim_start_matches("./")));
+    paths.filter(|path| start.paths().keys().any(|known| known.starts_with(path))).collect()
 }
 
 /// Do the checks only look for text in prose?

@@ -24,6 +24,8 @@ pub(super) fn smallest(path: &Path) -> String {
         "toml" => "a = 1\n".to_owned(),
         "ini" | "cfg" => "[a]\na = 1\n".to_owned(),
         "css" => "a {}\n".to_owned(),
+        "sql" | "lua" => "-- x\n".to_owned(),
+        "tf" | "mk" | "r" => "# x\n".to_owned(),
         "java" => "\n".to_owned(),
         _ if ["ts", "mts", "mjs"].contains(&extension) => "export {}\n".to_owned(),
         _ if name.contains("sums") || extension.starts_with("sha") || extension == "md5" => {

@@ -1,8 +1,8 @@
-//! Modules whose functions take anything and return one constant.
+//! Modules whose functions take anything and return constants.
 //!
 //! Invariant: pure. What a stub returns is a value of its language; it equals nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,74 +10,205 @@ use regex::Regex;
 use super::inline_code::InlineCode;
 use super::languages::Language;
 use super::modules::Module;
+use super::wanted::Wanted;
 
-/// A module for the code that loads it. With the old text, only what that does not define is new.
+/// The results of functions whose names are not in [`Answers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// A truth that can be called, and that has every attribute.
+    Truth,
+    /// Their first argument.
+    FirstArgument,
+}
+
+/// Constants by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answers {
+    /// The results of functions and methods.
+    pub(super) calls: BTreeMap<String, Wanted>,
+    /// The values of names.
+    pub(super) names: BTreeMap<String, Wanted>,
+    pub(super) others: Others,
+}
+
+impl Answers {
+    pub(super) fn of(others: Others) -> Self {
+        Self { calls: BTreeMap::new(), names: BTreeMap::new(), others }
+    }
+
+    fn table(of: &BTreeMap<String, Wanted>, language: Language, colon: &str) -> String {
+        let pairs = of.iter().map(|(name, it)| format!("'{name}'{colon} {}", it.code(language)));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A module for the code that loads it. The old text stays, except for what has a constant.
 pub(super) fn stub(
     code: &InlineCode,
     module: &Module,
-    value: &str,
+    answers: &Answers,
     old: Option<&str>,
 ) -> Option<String> {
     let kept = old.map(|old| format!("{old}\n")).unwrap_or_default();
-    let new = match code.language {
-        Language::Python => format!(
-            "class Stub(int):\n    __call__ = lambda self, *a, **k: {value}\n    \
-             __getattr__ = lambda self, name: self\n\n\n\
-             def __getattr__(name):\n    if name[:2] == '__':\n        raise AttributeError(name)\n    \
-             return Stub(1)\n"
-        ),
-        Language::Node if module.is_imported => {
-            let is_new = |name: &&String| !old.is_some_and(|old| old.contains(name.as_str()));
-            let names = module.names.iter().filter(is_new).collect::<BTreeSet<_>>();
-            let names = names.into_iter().filter(|name| *name != "default");
-            let stubs = names.map(|name| format!("export const {name} = () => ({value});\n"));
-            let default = format!("export default () => ({value});\n");
-            let default = if kept.contains("export default") { String::new() } else { default };
-            stubs.collect::<String>() + &default
-        }
-        Language::Node => {
-            let known = if old.is_some() { "name in it ? it[name] : stub" } else { "stub" };
-            let all = if old.is_some() { "module.exports" } else { "stub" };
-            format!(
-                "function stub() {{ return {value}; }}\n\
-                 module.exports = new Proxy({all}, {{ get: (it, name) => {known} }});\n"
-            )
-        }
-        Language::Ruby => format!(
-            "class Stub\n  def initialize(*, **) = nil\n  def method_missing(*, **) = {value}\n  \
-             def respond_to_missing?(*) = true\n  \
-             def self.method_missing(*, **) = {value}\n  \
-             def self.respond_to_missing?(*) = true\nend\n\n\
-             def Object.const_missing(name) = Stub\n"
-        ),
-        Language::Php => {
-            let open = if old.is_some() { "" } else { "<?php\n" };
-            format!("{open}{}", php(&code.code, value))
-        }
-        _ => return None,
+    match code.language {
+        Language::Python => Some(kept + &python(answers)),
+        Language::Node if module.is_imported => Some(imported(code, module, answers, old)),
+        Language::Node => Some(kept + &node(answers, old.is_some())),
+        Language::Ruby => Some(kept + &ruby(answers)),
+        Language::Php => Some(php(&code.code, answers, old)),
+        _ => None,
+    }
+}
+
+fn python(answers: &Answers) -> String {
+    let calls = Answers::table(&answers.calls, Language::Python, ":");
+    let names = Answers::table(&answers.names, Language::Python, ":");
+    let other = match answers.others {
+        Others::Truth => "self",
+        Others::FirstArgument => "a[0] if a else self",
     };
-    Some(kept + &new)
+    format!(
+        "class Record(dict):\n    __getattr__ = lambda self, name: self[name] if name in self else made(name)\n\n\n\
+         CALLS = {{{calls}}}\nNAMES = {{{names}}}\n\n\n\
+         class Stub(int):\n    __iter__ = lambda self: iter(())\n    __enter__ = lambda self: self\n    \
+         __exit__ = lambda self, *a: None\n    \
+         __call__ = lambda self, *a, **k: CALLS.get(self.name, {other})\n    \
+         __getattr__ = lambda self, name: made(name)\n\n\n\
+         def made(name):\n    if name[:2] == '__':\n        raise AttributeError(name)\n    \
+         stub = Stub(1)\n    stub.name = name\n    return NAMES.get(name, stub)\n\n\n\
+         def placed(name, value):\n    \
+         owners = [it for it in globals().values() if isinstance(it, type) and name in vars(it)]\n    \
+         for owner in owners:\n        setattr(owner, name, value)\n    \
+         if not owners:\n        globals()[name] = value\n\n\n\
+         for name, value in NAMES.items():\n    placed(name, value)\n\
+         for name in CALLS:\n    placed(name, lambda *a, name=name, **k: CALLS[name])\n\
+         __getattr__ = made\n"
+    )
+}
+
+/// A function that makes stubs, in JavaScript.
+fn made(answers: &Answers) -> String {
+    let calls = Answers::table(&answers.calls, Language::Node, ":");
+    let names = Answers::table(&answers.names, Language::Node, ":");
+    let other = match answers.others {
+        Others::FirstArgument => "all[0]",
+        Others::Truth if answers.calls.is_empty() => "1",
+        Others::Truth => "made('')",
+    };
+    format!(
+        "const calls = {{ {calls} }};\nconst names = {{ {names} }};\n\
+         const made = name => Object.hasOwn(names, name) ? names[name] : new Proxy(function () {{}}, {{\n  \
+         apply: (it, self, all) => Object.hasOwn(calls, name) ? calls[name] : {other},\n  \
+         construct: () => made(''),\n  \
+         get: (it, key) => key === Symbol.iterator ? () => [][Symbol.iterator]()\n    \
+         : typeof key === 'symbol' || ['then', 'prototype'].includes(key) ? it[key] : made(key),\n}});\n"
+    )
+}
+
+fn node(answers: &Answers, is_kept: bool) -> String {
+    let exports = match is_kept {
+        true => {
+            "const old = module.exports;\n\
+             for (const [name, value] of Object.entries(calls)) {\n  \
+             const has = it => typeof it === 'function' && it.prototype && name in it.prototype;\n  \
+             const owner = Object.values(old).concat(old).find(has);\n  \
+             (owner ? owner.prototype : old)[name] = () => value;\n}\n\
+             Object.assign(old, names);\n\
+             module.exports = new Proxy(old, { get: (it, name) => name in it ? it[name] : made(name) });\n"
+        }
+        false => "module.exports = made('');\n",
+    };
+    made(answers) + exports
+}
+
+/// A module that `import` loads: the loader has to see each of its names.
+fn imported(code: &InlineCode, module: &Module, answers: &Answers, old: Option<&str>) -> String {
+    let mut text = old.map(|old| format!("{old}\n")).unwrap_or_default();
+    let members = module.names.iter().flat_map(|name| members(&code.code, name));
+    let names: BTreeSet<String> = module.names.iter().cloned().chain(members).collect();
+    text.push_str(&made(answers));
+    for name in names.iter().filter(|name| *name != "default") {
+        let is_answered = answers.calls.contains_key(name) || answers.names.contains_key(name);
+        let Ok(defined) = Regex::new(&format!(
+            r"\bexport\s+(?<kind>(?:async\s+)?function|const|let|class)\s+{name}\b"
+        )) else {
+            continue;
+        };
+        if defined.is_match(&text) && !is_answered {
+            continue;
+        }
+        text = defined.replace(&text, format!("$kind {name}_")).into_owned();
+        text.push_str(&format!(
+            "const {name}__ = made('{name}');\nexport {{ {name}__ as {name} }};\n"
+        ));
+    }
+    if !text.contains("export default") {
+        let name = module.names.first().map_or("", String::as_str);
+        text.push_str(&format!("export default made('{name}');\n"));
+    }
+    text
+}
+
+/// The members of a name that code uses.
+fn members(code: &str, name: &str) -> Vec<String> {
+    let Ok(used) = Regex::new(&format!(r"\b{name}\.(?<member>[A-Za-z_]\w*)")) else {
+        return Vec::new();
+    };
+    used.captures_iter(code).map(|it| it["member"].to_owned()).collect()
+}
+
+fn ruby(answers: &Answers) -> String {
+    let calls = Answers::table(&answers.calls, Language::Ruby, " =>");
+    let names = Answers::table(&answers.names, Language::Ruby, " =>");
+    let other = match answers.others {
+        Others::Truth => "1",
+        Others::FirstArgument => "all[0]",
+    };
+    format!(
+        "require 'ostruct'\nCALLS = {{{calls}}}\nNAMES = {{{names}}}\n\
+         class Stub\n  def initialize(*, **) = nil\n  \
+         def method_missing(name, *all, **) = CALLS.fetch(name.to_s) {{ {other} }}\n  \
+         def respond_to_missing?(*) = true\n  \
+         def self.method_missing(name, *all, **) = CALLS.fetch(name.to_s) {{ {other} }}\n  \
+         def self.respond_to_missing?(*) = true\nend\n\n\
+         def Object.const_missing(name) = NAMES.fetch(name.to_s) {{ Stub }}\n\
+         CALLS.each do |name, value|\n  owners = ObjectSpace.each_object(Module).select do |it|\n    \
+         it.method_defined?(name, false) && it.instance_method(name).source_location&.first == __FILE__\n  end\n  \
+         (owners + [Object]).each {{ |it| it.define_method(name) {{ |*, **| value }} }}\nend\n"
+    )
 }
 
 /// Every class that is asked for, and the functions that are called.
-fn php(code: &str, value: &str) -> String {
+fn php(code: &str, answers: &Answers, old: Option<&str>) -> String {
     static CALLED: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?:^|[^\w>:$\\])(?<name>[A-Za-z_]\w*)\(").expect("a pattern")
     });
-    let names: BTreeSet<&str> =
-        CALLED.captures_iter(code).filter_map(|it| Some(it.name("name")?.as_str())).collect();
     const WORDS: &[&str] = &[
         "array", "catch", "empty", "eval", "exit", "die", "for", "foreach", "function", "fn", "if",
         "include", "isset", "list", "match", "print", "echo", "require", "switch", "unset",
         "while", "elseif", "return",
     ];
+    let names: BTreeSet<&str> =
+        CALLED.captures_iter(code).filter_map(|it| Some(it.name("name")?.as_str())).collect();
+    let mut text = old.map_or("<?php\n".to_owned(), |old| format!("{old}\n"));
+    for name in answers.calls.keys() {
+        text = text.replace(&format!("function {name}("), &format!("function {name}_("));
+    }
+    let other = match answers.others {
+        Others::Truth => "1",
+        Others::FirstArgument => "$all[0] ?? 1",
+    };
+    let calls = Answers::table(&answers.calls, Language::Php, " =>");
     let functions = names.into_iter().filter(|name| !WORDS.contains(name)).map(|name| {
-        format!("if (!function_exists('{name}')) {{ function {name}() {{ return STUB; }} }}\n")
+        format!(
+            "if (!function_exists('{name}')) {{ function {name}(...$all) {{ return CALLS['{name}'] ?? {other}; }} }}\n"
+        )
     });
-    format!(
-        "define('STUB', {value});\nspl_autoload_register(function ($name) {{\n    \
-         eval('class ' . $name . ' {{ function __construct() {{}} function __call($n, $a) {{ return STUB; }} \
-         static function __callStatic($n, $a) {{ return STUB; }} }}');\n}});\n{}",
-        functions.collect::<String>()
+    let functions: String = functions.collect();
+    text + &format!(
+        "const CALLS = [{calls}];\nspl_autoload_register(function ($name) {{\n    \
+         eval('class ' . $name . ' {{ function __construct() {{}} \
+         function __call($n, $all) {{ return CALLS[$n] ?? {other}; }} \
+         static function __callStatic($n, $all) {{ return CALLS[$n] ?? {other}; }} }}');\n}});\n{functions}"
     )
 }

@@ -91,12 +91,6 @@ pub(super) const WEAK: &[Planted] = &[
     },
     // JSON.
     Planted { check: "python3 -c \"assert 'def cube' in open('app.py').read()\"", files: &[PY] },
-    // The product itself decides.
-    Planted { check: "sh app.sh --run", files: &[("app.sh", "exit 1\n")] },
-    Planted {
-        check: ". ./lib.sh && command -v usage > /dev/null",
-        files: &[("lib.sh", "die() { exit 1; }\n")],
-    },
 ];
 
 pub(super) const STRONG: &[Planted] = &[
