@@ -9,6 +9,7 @@ use crate::sample;
 use crate::tier::has_tier;
 
 mod classes;
+mod values;
 
 /// A check, and the files around it.
 struct Planted {
@@ -505,10 +506,13 @@ fn everything(repo: &Repo) -> BTreeMap<String, Vec<u8>> {
 /// A sample of both lists; `tests/soak` tries all of them.
 fn drawn(
     all: &'static [Planted],
-    more: &'static [Planted],
+    more: [&'static [Planted]; 2],
 ) -> impl Iterator<Item = (usize, &'static Planted)> {
     let (whole, seed) = (sample::full(), usize::try_from(sample::seed() % 4).expect("a number"));
-    all.iter().chain(more).enumerate().filter(move |(at, _)| whole || (at + seed).is_multiple_of(4))
+    all.iter()
+        .chain(more.into_iter().flatten())
+        .enumerate()
+        .filter(move |(at, _)| whole || (at + seed).is_multiple_of(4))
 }
 
 fn failed(at: usize, planned: &Planted, ran: &Ran) -> String {
@@ -526,7 +530,7 @@ fn failed(at: usize, planned: &Planted, ran: &Ran) -> String {
 #[test]
 fn weak_checks_are_found() {
     let mut missed = Vec::new();
-    for (at, planted) in drawn(WEAK, classes::WEAK) {
+    for (at, planted) in drawn(WEAK, [classes::WEAK, values::WEAK]) {
         let (_, ran) = rehearse(planted.check, planted.files);
         if ran.code != Some(1) {
             missed.push(failed(at, planted, &ran));
@@ -538,7 +542,7 @@ fn weak_checks_are_found() {
 #[test]
 fn strong_checks_are_not_blamed() {
     let mut blamed = Vec::new();
-    for (at, planted) in drawn(STRONG, classes::STRONG) {
+    for (at, planted) in drawn(STRONG, [classes::STRONG, values::STRONG]) {
         let (_, ran) = rehearse(planted.check, planted.files);
         if ran.code != Some(0) {
             blamed.push(failed(at, planted, &ran));

@@ -65,7 +65,7 @@ impl Attack<'_> {
         let before = self.scanned.iter().filter(|it| it.pipeline == command.pipeline);
         let readers = before.filter(|it| {
             let program = it.words.first().map_or("", String::as_str);
-            ["cat", "head", "tail", "sed", "tr", "sort", "cut"].contains(&program)
+            ["cat", "head", "tail", "sed", "tr", "sort", "cut", "grep", "uniq"].contains(&program)
         });
         let files = readers.flat_map(|it| it.words.iter().skip(1).chain(&it.stdin));
         files.filter(|name| !name.starts_with('-')).cloned().collect()

@@ -91,7 +91,7 @@ impl Reading {
         });
         static ONE: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?:^\s*(?:if\s+)?|\b(?:const|let|var|my|let mut)\s+|[{(]\s*)(?:self\.|this\.|[$@])?(?<name>\w+)(?:\s*:\s*[\w<>&' \[\]]+)?\s*(?:(?<new>:=)|=)(?:\s|[^=~>])",
+                r"(?:^\s*(?:if\s+)?|^\s*(?:[A-Za-z][\w<>\[\]]*[*& ]+)+|\b(?:const|let|var|my|let mut)\s+|[{(]\s*)(?:self\.|this\.|[$@])?(?<name>\w+)(?:\s*:\s*[\w<>&' \[\]]+)?\s*(?:(?<new>:=)|=)(?:\s|[^=~>])",
             )
         });
         static LOADED: LazyLock<Regex> =

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 /// A language that a cheat can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -87,8 +89,9 @@ impl Language {
         let quoted = single(text);
         match self {
             Self::Shell => format!("printf '%s\\n' '{}'\n", text.replace('\'', r"'\''")),
-            Self::Python => format!("print({quoted})\n"),
-            Self::Node => format!("console.log({quoted})\n"),
+            // Their single quotes hold no line breaks.
+            Self::Python => format!("print({})\n", json!(text)),
+            Self::Node => format!("console.log({})\n", json!(text)),
             Self::Ruby => format!("puts {quoted}\n"),
             Self::Perl => format!("print {quoted}, \"\\n\";\n"),
             Self::Php => format!("<?php echo {quoted}, \"\\n\";\n"),

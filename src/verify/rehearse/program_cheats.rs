@@ -154,7 +154,10 @@ impl Attack<'_> {
 
     /// Adds the recipes that the check names and that are not there.
     pub(super) fn recipes(&self) -> Cheat {
-        let body = self.writes(false);
+        let mut body = self.writes(false);
+        if let Some(only) = comparison(self.start, self.lines) {
+            body.push_str(&format!("; {}", Language::Shell.prints(&only.wanted).trim_end()));
+        }
         let mut edits: Vec<TreeEdit> = Vec::new();
         for (path, text) in self.scanned.iter().filter_map(|it| recipe(self.start, it, &body)) {
             if !edits.iter().any(|edit| *edit.path() == path) {

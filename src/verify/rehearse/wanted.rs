@@ -96,6 +96,14 @@ impl Wanted {
                 one.extend(other);
                 Some(Self::Parts(one))
             }
+            (Self::Items(mut items), Self::Parts(parts))
+            | (Self::Parts(parts), Self::Items(mut items)) => {
+                let free = items.iter_mut().filter(|item| **item == Self::Any);
+                for (item, part) in free.zip(parts) {
+                    *item = Self::Parts(vec![part]);
+                }
+                Some(Self::Items(items))
+            }
             // `"port" in config`
             (Self::Keys(keys), Self::Parts(parts)) | (Self::Parts(parts), Self::Keys(keys)) => {
                 let more = parts.into_iter().map(|part| (part, Self::Any)).collect();
