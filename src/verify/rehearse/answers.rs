@@ -131,9 +131,7 @@ impl Attack<'_> {
         if files.contains_key(&path) {
             return Some(path);
         }
-        if path.extension().is_none() {
-            return None;
-        }
+        path.extension()?;
         let found = files.keys().find(|known| known.ends_with(&path)).cloned();
         found.or_else(|| Language::of(&path, None).map(|_| path))
     }

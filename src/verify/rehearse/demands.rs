@@ -377,13 +377,6 @@ impl Reading {
     }
 }
 
-impl Origin {
-    /// Is it a function or a name of a module?
-    pub(super) fn is_code(&self) -> bool {
-        matches!(self, Self::Call(_) | Self::Name(_))
-    }
-}
-
 /// The value of an assignment, which a condition may follow.
 fn operand_of(rest: &str) -> &str {
     let value = expression(rest);
@@ -435,6 +428,8 @@ mod tests {
             (Language::Node, "process.exit(sq(3) === 9 ? 0 : 1)", "sq", raw("9")),
             (Language::Ruby, "assert_equal 49, sq(7)", "sq", raw("49")),
             (Language::Ruby, "expect(sq(7)).to eq(49)", "sq", raw("49")),
+            (Language::Ruby, "c = Cart.new\nassert_equal 30, c.total", "total", raw("30")),
+            (Language::C, "int r = sq(7);\nassert(r == 49);", "sq", raw("49")),
             (Language::Go, "if got := Sq(7); got != 49 {\n\tt.Fatal(got)\n}", "Sq", raw("49")),
             (Language::Go, "got := V()\nwant := \"1\"\nif got != want {\n", "V", raw("\"1\"")),
             (Language::Rust, "assert_eq!(a::sq(7), 49);", "sq", raw("49")),

@@ -342,7 +342,8 @@ impl Scope {
                 let subject = Subject { origin, path: Vec::new(), is_parsed: false };
                 return self.behind(subject, after.get(inner.len() + 1..)?);
             } else {
-                let origin = Origin::Name(name);
+                let is_method = self.language == Language::Ruby && text.contains('.');
+                let origin = if is_method { Origin::Call(name) } else { Origin::Name(name) };
                 return self.behind(Subject { origin, path: Vec::new(), is_parsed: false }, rest);
             }
         }
@@ -374,6 +375,11 @@ impl Scope {
                         return None;
                     }
                     _ if LENGTHS.contains(&name) => subject.then(Step::Length),
+                    // A method without arguments.
+                    _ if self.language == Language::Ruby && subject.origin.is_code() => {
+                        let origin = Origin::Call(name.to_owned());
+                        Subject { origin, path: Vec::new(), is_parsed: false }
+                    }
                     "stdout" | "output" if !subject.is_parsed && subject.path.is_empty() => subject,
                     _ => subject.then(Step::Key(name.to_owned())),
                 };
@@ -450,6 +456,13 @@ impl Scope {
             found.extend(text.split_whitespace().map(str::to_owned));
         }
         found
+    }
+}
+
+impl Origin {
+    /// Is it a function or a name of a module?
+    pub(super) fn is_code(&self) -> bool {
+        matches!(self, Self::Call(_) | Self::Name(_))
     }
 }
 
