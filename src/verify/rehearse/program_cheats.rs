@@ -13,7 +13,7 @@ use super::attack::{Attack, MOST_FILES, plain};
 use super::cheats::{Cheat, PRODUCT_EXITS, write};
 use super::comparison::{Comparison, comparison};
 use super::inline_code::InlineCode;
-use super::languages::Language;
+use super::languages::{Language, single};
 use super::recipes::recipe;
 use super::smallest::smallest_source;
 use super::stubs::{Answers, Others, stub};
@@ -156,7 +156,9 @@ impl Attack<'_> {
     pub(super) fn recipes(&self) -> Cheat {
         let mut body = self.writes(false);
         if let Some(only) = comparison(self.start, self.lines) {
-            body.push_str(&format!("; {}", Language::Shell.prints(&only.wanted).trim_end()));
+            // A recipe is one line.
+            let lines = only.wanted.lines().map(single).collect::<Vec<_>>().join(" ");
+            body.push_str(&format!("; printf '%s\\n' {lines}"));
         }
         let mut edits: Vec<TreeEdit> = Vec::new();
         for (path, text) in self.scanned.iter().filter_map(|it| recipe(self.start, it, &body)) {
