@@ -374,6 +374,11 @@ impl Scope {
                     {
                         return None;
                     }
+                    // `stack.size` of a class is an attribute like any other.
+                    _ if LENGTHS.contains(&name) && subject.origin.is_object() => {
+                        let origin = Origin::Name(name.to_owned());
+                        Subject { origin, path: Vec::new(), is_parsed: false }
+                    }
                     _ if LENGTHS.contains(&name) => subject.then(Step::Length),
                     // A method without arguments.
                     _ if self.language == Language::Ruby && subject.origin.is_code() => {
@@ -463,6 +468,13 @@ impl Origin {
     /// Is it a function or a name of a module?
     pub(super) fn is_code(&self) -> bool {
         matches!(self, Self::Call(_) | Self::Name(_))
+    }
+}
+
+impl Origin {
+    /// Is it a new object of a class?
+    fn is_object(&self) -> bool {
+        matches!(self, Self::Call(name) if name.starts_with(char::is_uppercase))
     }
 }
 

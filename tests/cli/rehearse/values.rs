@@ -119,10 +119,6 @@ pub(super) const WEAK: &[Planted] = &[
         check: "python3 -c \"import configparser; c = configparser.ConfigParser(); c.read('app.ini'); assert c['server']['port'] == '8080'\"",
         files: &[],
     },
-    Planted {
-        check: "node -e \"const p = require('./package.json'); if (!p.scripts.lint) process.exit(1)\"",
-        files: &[("package.json", "{\"scripts\": {}}\n")],
-    },
     Planted { check: "test \"$(head -n1 out.csv)\" = 'id,name,price'", files: &[] },
     Planted {
         check: "python3 -c \"import csv; r = csv.DictReader(open('plans.csv')); assert 'price' in r.fieldnames\"",
