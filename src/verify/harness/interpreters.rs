@@ -9,7 +9,7 @@ use regex::Regex;
 use super::deciding;
 use super::entries::json_text::{get, unquoted};
 use super::files::text;
-use super::languages::{self, Arguments, Started};
+use super::languages::{self, InterpreterArguments, Started};
 use super::named;
 use super::paths::{extension, file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program, name_of};
@@ -79,7 +79,7 @@ impl Reader<'_> {
     fn loaded_first(
         &mut self,
         program: &str,
-        found: &Arguments<'_>,
+        found: &InterpreterArguments<'_>,
         place: &ReadAt,
         depth: usize,
     ) -> String {

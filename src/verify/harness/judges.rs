@@ -152,18 +152,7 @@ impl Reader<'_> {
         if command.is_loop() {
             return;
         }
-        for (_, value) in &command.assignments {
-            if let Some(path) = self.file(value, place)
-                && (sounds_like_a_check(file_name(&path))
-                    || (command.decides && !command.words.is_empty()))
-            {
-                self.judge(&path, place, depth);
-            }
-        }
-        let worded = command.words.iter().filter_map(|word| word.split_once('='));
-        let assigned =
-            command.assignments.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        loaded::by_variables(self, assigned.chain(worded), place, depth);
+        self.assignments(command, place, depth);
         let positional = |word: &&String| matches!(word.as_str(), "$@" | "$*");
         if !place.arguments.is_empty() && command.words.iter().any(|word| positional(&word)) {
             let words = command.words.split(|word| positional(&word));
@@ -245,6 +234,22 @@ impl Reader<'_> {
             }
             Program::Other => self.other(word, arguments, (command, before, all), place, depth),
         }
+    }
+
+    /// Files that the variables of a command name.
+    fn assignments(&mut self, command: &ShellCommand, place: &ReadAt, depth: usize) {
+        for (_, value) in &command.assignments {
+            if let Some(path) = self.file(value, place)
+                && (sounds_like_a_check(file_name(&path))
+                    || (command.decides && !command.words.is_empty()))
+            {
+                self.judge(&path, place, depth);
+            }
+        }
+        let worded = command.words.iter().filter_map(|word| word.split_once('='));
+        let assigned =
+            command.assignments.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        loaded::by_variables(self, assigned.chain(worded), place, depth);
     }
 
     /// A program that is none of the known ones.

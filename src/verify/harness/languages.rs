@@ -1,12 +1,12 @@
 //! What the arguments of an interpreter run: a script, code, a module, or the standard input.
 
-use super::options::{Syntax, leading};
+use super::options::{OptionSyntax, leading};
 use super::programs::{self, Program, lists, name_of};
 
 /// How an interpreter takes its arguments.
 struct Language {
     names: &'static str,
-    syntax: Syntax,
+    syntax: OptionSyntax,
     /// Options whose value is code.
     code: &'static str,
     /// Options whose value is a module that is run.
@@ -20,25 +20,25 @@ struct Language {
 }
 
 const fn row(names: &'static str, valued: &'static str, glued: &'static str) -> Language {
-    let syntax = Syntax { valued, glued, ..Syntax::NONE };
+    let syntax = OptionSyntax { valued, glued, ..OptionSyntax::NONE };
     Language { names, syntax, code: "", module: "", file: "", parses: "", loads: "" }
 }
 
 const fn long(long: &'static str, language: Language) -> Language {
-    Language { syntax: Syntax { long, ..language.syntax }, ..language }
+    Language { syntax: OptionSyntax { long, ..language.syntax }, ..language }
 }
 
 /// `-name` is a long name.
 const fn worded(language: Language) -> Language {
-    Language { syntax: Syntax { words: true, ..language.syntax }, ..language }
+    Language { syntax: OptionSyntax { words: true, ..language.syntax }, ..language }
 }
 
 const SHELL: Language = Language {
-    syntax: Syntax {
+    syntax: OptionSyntax {
         valued: "oO",
         long: "rcfile init-file init-command",
         shell: true,
-        ..Syntax::NONE
+        ..OptionSyntax::NONE
     },
     code: "c command",
     parses: "n no-execute",
@@ -53,11 +53,11 @@ const NODE: &str = "e p pe eval print r require import loader experimental-loade
 const LANGUAGES: &[Language] = &[
     // What follows the code or the module belongs to it.
     Language {
-        syntax: Syntax {
+        syntax: OptionSyntax {
             valued: "cmWXQ",
             long: "check-hash-based-pycs module",
             last: "cm",
-            ..Syntax::NONE
+            ..OptionSyntax::NONE
         },
         code: "c",
         module: "m module",
@@ -133,7 +133,7 @@ pub(super) enum Started<'w> {
 
 /// The arguments of an interpreter.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Arguments<'w> {
+pub(super) struct InterpreterArguments<'w> {
     pub(super) started: Started<'w>,
     /// Values of options that may be files.
     pub(super) values: Vec<&'w str>,
@@ -161,10 +161,10 @@ fn language(program: &str) -> &'static Language {
 }
 
 /// Reads the arguments of an interpreter.
-pub(super) fn arguments<'w>(program: &str, words: &'w [String]) -> Arguments<'w> {
+pub(super) fn arguments<'w>(program: &str, words: &'w [String]) -> InterpreterArguments<'w> {
     let language = language(program);
     let (given, mut rest) = leading(language.syntax, words);
-    let mut found = Arguments {
+    let mut found = InterpreterArguments {
         started: Started::Input,
         values: Vec::new(),
         loads: Vec::new(),
@@ -222,8 +222,8 @@ fn shell<'w>(
     given: &[(&'w str, Option<&'w str>)],
     rest: &'w [String],
     parses: bool,
-    found: Arguments<'w>,
-) -> Arguments<'w> {
+    found: InterpreterArguments<'w>,
+) -> InterpreterArguments<'w> {
     let has = |names: &str| given.iter().any(|(name, _)| lists(names, name));
     let sets = |option: &str| given.iter().any(|(_, value)| *value == Some(option));
     let errexit = if has("e") || sets("errexit") { "set -e\n" } else { "" };
@@ -236,7 +236,7 @@ fn shell<'w>(
         Some((script, after)) => Started::Script(script, after),
         None => Started::Input,
     };
-    Arguments { started, set: format!("{errexit}{pipefail}"), ..found }
+    InterpreterArguments { started, set: format!("{errexit}{pipefail}"), ..found }
 }
 
 /// A subcommand that runs a file, code, or tests.

@@ -9,7 +9,7 @@ use super::deciding::is_checking_program;
 use super::entries::{self, makefile};
 use super::files::text;
 use super::loaded;
-use super::options::{self, Given, Syntax};
+use super::options::{self, Given, OptionSyntax};
 use super::paths::{extension, folder, inside, normal, sounds_like_a_check};
 use super::programs::lists;
 use super::reader::{ReadAt, Reader};
@@ -59,18 +59,18 @@ pub(super) fn run(
 }
 
 /// Options of make with a value.
-const MAKE: Syntax = Syntax {
+const MAKE: OptionSyntax = OptionSyntax {
     valued: "CfIoWE",
     glued: "jlO",
     long: "directory file makefile include-dir old-file assume-old what-if new-file assume-new eval",
-    ..Syntax::NONE
+    ..OptionSyntax::NONE
 };
 
 /// Options of just with a value.
-const JUST: Syntax = Syntax {
+const JUST: OptionSyntax = OptionSyntax {
     valued: "fd",
     long: "justfile working-directory color shell shell-arg dotenv-path dotenv-filename",
-    ..Syntax::NONE
+    ..OptionSyntax::NONE
 };
 
 /// The folder and the files that options name.
@@ -300,11 +300,11 @@ fn cargo(
 }
 
 fn go(reader: &mut Reader<'_>, arguments: &[String], decides: bool, place: &ReadAt, depth: usize) {
-    const GO: Syntax = Syntax {
+    const GO: OptionSyntax = OptionSyntax {
         long: "C tags ldflags gcflags asmflags mod modfile exec o p overlay pgo",
         valued: "Cop",
         words: true,
-        ..Syntax::NONE
+        ..OptionSyntax::NONE
     };
     let (given, operands) = options::all(GO, arguments);
     let Some((verb, operands)) = operands.split_first() else { return };

@@ -4,7 +4,7 @@ use super::programs::lists;
 
 /// How a program takes its options.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Syntax {
+pub(super) struct OptionSyntax {
     /// Letters with a value: the rest of the word, or the next word.
     pub(super) valued: &'static str,
     /// Letters whose value, if any, is the rest of the word.
@@ -19,7 +19,7 @@ pub(super) struct Syntax {
     pub(super) shell: bool,
 }
 
-impl Syntax {
+impl OptionSyntax {
     /// No option has a value.
     pub(super) const NONE: Self =
         Self { valued: "", glued: "", long: "", last: "", words: false, shell: false };
@@ -29,7 +29,10 @@ impl Syntax {
 pub(super) type Given<'w> = (&'w str, Option<&'w str>);
 
 /// The options before the first operand, and the words from there on.
-pub(super) fn leading<'w>(syntax: Syntax, words: &'w [String]) -> (Vec<Given<'w>>, &'w [String]) {
+pub(super) fn leading<'w>(
+    syntax: OptionSyntax,
+    words: &'w [String],
+) -> (Vec<Given<'w>>, &'w [String]) {
     let mut given = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -50,7 +53,10 @@ pub(super) fn leading<'w>(syntax: Syntax, words: &'w [String]) -> (Vec<Given<'w>
 }
 
 /// All options, also those between operands, and the operands.
-pub(super) fn all<'w>(syntax: Syntax, words: &'w [String]) -> (Vec<Given<'w>>, Vec<&'w String>) {
+pub(super) fn all<'w>(
+    syntax: OptionSyntax,
+    words: &'w [String],
+) -> (Vec<Given<'w>>, Vec<&'w String>) {
     let (mut given, mut rest) = leading(syntax, words);
     let mut operands = Vec::new();
     let ends = |rest: &[String]| {
@@ -72,7 +78,7 @@ pub(super) fn all<'w>(syntax: Syntax, words: &'w [String]) -> (Vec<Given<'w>>, V
 
 /// Reads the options of a word; returns how many of the words after it are values.
 fn option<'w>(
-    syntax: Syntax,
+    syntax: OptionSyntax,
     body: &'w str,
     next: Option<&'w str>,
     given: &mut Vec<Given<'w>>,
@@ -114,7 +120,8 @@ fn option<'w>(
 mod tests {
     use super::*;
 
-    const SYNTAX: Syntax = Syntax { valued: "cf", glued: "j", long: "file", ..Syntax::NONE };
+    const SYNTAX: OptionSyntax =
+        OptionSyntax { valued: "cf", glued: "j", long: "file", ..OptionSyntax::NONE };
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -141,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_shell_takes_values_from_words_of_their_own() {
-        let syntax = Syntax { valued: "o", shell: true, ..Syntax::NONE };
+        let syntax = OptionSyntax { valued: "o", shell: true, ..OptionSyntax::NONE };
         let line = words("-oe pipefail +x gate");
         let (given, left) = leading(syntax, &line);
         assert_eq!(given, [("o", Some("pipefail")), ("e", None), ("x", None)]);

@@ -1,12 +1,12 @@
 //! Programs that show what is in files, and their operands.
 
-use super::options::{Syntax, all};
+use super::options::{OptionSyntax, all};
 use super::programs::lists;
 
 /// A program that shows what is in files.
 struct Tool {
     names: &'static str,
-    syntax: Syntax,
+    syntax: OptionSyntax,
     /// Operands before the files: a pattern, or a program.
     operands: usize,
     /// Options that take the place of such an operand.
@@ -14,7 +14,7 @@ struct Tool {
 }
 
 const fn row(names: &'static str, valued: &'static str) -> Tool {
-    Tool { names, syntax: Syntax { valued, ..Syntax::NONE }, operands: 0, given: "" }
+    Tool { names, syntax: OptionSyntax { valued, ..OptionSyntax::NONE }, operands: 0, given: "" }
 }
 
 const fn programmable(names: &'static str, valued: &'static str, given: &'static str) -> Tool {

@@ -1,6 +1,6 @@
 //! Programs that only run another one: `timeout 5 sh x`, `npx jest`, `uv run gate.py`.
 
-use super::options::{Syntax, leading};
+use super::options::{OptionSyntax, leading};
 use super::programs::{lists, name_of};
 
 /// A program that runs the words after its own.
@@ -8,7 +8,7 @@ struct Wrapper {
     names: &'static str,
     /// The word after the name, if only that one runs others.
     verbs: &'static str,
-    syntax: Syntax,
+    syntax: OptionSyntax,
     /// Operands before the command.
     operands: usize,
     /// Assignments may stand before the command.
@@ -16,7 +16,7 @@ struct Wrapper {
 }
 
 const fn row(names: &'static str, valued: &'static str, long: &'static str) -> Wrapper {
-    let syntax = Syntax { valued, long, ..Syntax::NONE };
+    let syntax = OptionSyntax { valued, long, ..OptionSyntax::NONE };
     Wrapper { names, verbs: "", syntax, operands: 0, assigns: false }
 }
 

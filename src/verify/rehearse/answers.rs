@@ -14,7 +14,7 @@ use super::inline_code::InlineCode;
 use super::java_stub::missing_classes;
 use super::languages::Language;
 use super::modules::Module;
-use super::scope::Origin;
+use super::scope::ValueOrigin;
 use super::structured::structured;
 use super::stubs::{Answers, Others, stub};
 use super::wanted::Wanted;
@@ -90,7 +90,7 @@ impl Attack<'_> {
     fn programs_answer(&self) -> Vec<TreeEdit> {
         let mut programs = BTreeMap::<PathBuf, Vec<(Vec<String>, Wanted, bool)>>::new();
         for asked in self.codes().iter().flat_map(demands) {
-            let Origin::Output(words) = asked.subject.origin else { continue };
+            let ValueOrigin::Output(words) = asked.subject.origin else { continue };
             for path in self.started(&words) {
                 let entry = (words.clone(), asked.wanted.clone(), asked.subject.is_parsed);
                 programs.entry(path).or_default().push(entry);
@@ -140,7 +140,7 @@ impl Attack<'_> {
     pub(super) fn structures(&self) -> BTreeMap<PathBuf, Wanted> {
         let mut found = BTreeMap::new();
         for asked in self.codes().iter().flat_map(demands) {
-            let Origin::File(words) = &asked.subject.origin else { continue };
+            let ValueOrigin::File(words) = &asked.subject.origin else { continue };
             let Some(path) = self.data_file(words) else { continue };
             let old = found.remove(&path).unwrap_or(Wanted::Any);
             let new = asked.wanted;
@@ -183,7 +183,7 @@ impl Attack<'_> {
         for code in codes.values() {
             let language = code.language;
             for asked in demands(code) {
-                let Origin::Call(name) = asked.subject.origin else { continue };
+                let ValueOrigin::Call(name) = asked.subject.origin else { continue };
                 let Wanted::Raw(value) = asked.wanted else { continue };
                 match constants.iter().find(|it| it.name == name) {
                     Some(known) if known.value != value => {
@@ -220,9 +220,9 @@ fn answers(asked: &[AskedValue]) -> Option<Answers> {
     let mut lost = BTreeSet::new();
     for it in asked {
         let (table, name) = match &it.subject.origin {
-            Origin::Call(name) => (&mut found.calls, name),
-            Origin::Name(name) => (&mut found.names, name),
-            Origin::Output(_) | Origin::File(_) => continue,
+            ValueOrigin::Call(name) => (&mut found.calls, name),
+            ValueOrigin::Name(name) => (&mut found.names, name),
+            ValueOrigin::Output(_) | ValueOrigin::File(_) => continue,
         };
         let old = table.remove(name).unwrap_or(Wanted::Any);
         match old.merged(it.wanted.clone()) {

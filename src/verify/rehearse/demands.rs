@@ -9,7 +9,7 @@ use regex::Regex;
 use super::inline_code::InlineCode;
 use super::languages::Language;
 use super::operands::{expression, inside, operand_after, operand_before, parts, statements};
-use super::scope::{Bound, Origin, Scope, Subject, sample};
+use super::scope::{Bound, Scope, Subject, ValueOrigin, sample};
 use super::wanted::{Step, Wanted, json_of};
 
 /// A part of the work, and the value that it must have.
@@ -125,7 +125,7 @@ impl Reading {
             };
             self.scope.bind(&it["name"], value);
         } else if let Some(it) = LOADED.captures(statement) {
-            let origin = Origin::File(self.scope.words(&it["file"]));
+            let origin = ValueOrigin::File(self.scope.words(&it["file"]));
             let value = Subject { origin, path: Vec::new(), is_parsed: true };
             self.scope.bind(&it["name"], Some(Bound::Of(value)));
         } else if let Some(it) = PULLED.captures(statement) {
@@ -163,7 +163,7 @@ impl Reading {
     fn helped(&mut self, value: &str) {
         if let Some(Bound::Of(subject)) = self.scope.read(value)
             && let Some(name) = self.helper.clone()
-            && matches!(subject.origin, Origin::Output(_) | Origin::File(_))
+            && matches!(subject.origin, ValueOrigin::Output(_) | ValueOrigin::File(_))
         {
             self.scope.bind(&name, Some(Bound::Helper(subject)));
         }
@@ -315,7 +315,7 @@ impl Reading {
         for part in taken.into_iter().chain([statement]) {
             if let Some(Bound::Of(subject)) = self.scope.read(part)
                 && !subject.path.is_empty()
-                && matches!(subject.origin, Origin::Output(_) | Origin::File(_))
+                && matches!(subject.origin, ValueOrigin::Output(_) | ValueOrigin::File(_))
                 && subject.path.last() != Some(&Step::Length)
             {
                 self.ask(subject, Wanted::Any);
@@ -397,7 +397,7 @@ mod tests {
 
     use super::*;
 
-    fn of(language: Language, code: &str) -> Vec<(Origin, Wanted)> {
+    fn of(language: Language, code: &str) -> Vec<(ValueOrigin, Wanted)> {
         let code =
             InlineCode { language, code: code.to_owned(), folder: PathBuf::new(), is_inline: true };
         demands(&code).into_iter().map(|it| (it.subject.origin, it.wanted)).collect()
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn values_of_functions_are_found() {
-        let call = |name: &str| Origin::Call(name.to_owned());
+        let call = |name: &str| ValueOrigin::Call(name.to_owned());
         for (language, code, function, wanted) in [
             (Language::Python, "s = app.sq(7)\nself.assertEqual(s, 49)", "sq", raw("49")),
             (Language::Python, "assert sq(7) == 49", "sq", raw("49")),
@@ -489,6 +489,6 @@ mod tests {
         assert_eq!(json(Language::Node, report), r#"{"items":["a","b"],"total":3}"#);
         let run = "def run(*a):\n    return subprocess.run([sys.executable, 'tool.py', *a]).stdout\n\nassert run('x').strip() == 'y'";
         let words = ["tool.py", "x"].map(str::to_owned).to_vec();
-        assert_eq!(of(Language::Python, run), [(Origin::Output(words), raw("'y'"))]);
+        assert_eq!(of(Language::Python, run), [(ValueOrigin::Output(words), raw("'y'"))]);
     }
 }

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::demands::demands;
 use super::inline_code::InlineCode;
 use super::operands::inside;
-use super::scope::Origin;
+use super::scope::ValueOrigin;
 use super::wanted::Wanted;
 
 /// The sources with such handlers in place of those that a test calls.
@@ -63,10 +63,10 @@ fn answer(test: &InlineCode) -> Option<String> {
     let mut keys = Wanted::Any;
     for asked in demands(test) {
         match (&asked.subject.origin, &asked.wanted) {
-            (Origin::Call(name), wanted) if name == "String" || name == "ReadAll" => {
+            (ValueOrigin::Call(name), wanted) if name == "String" || name == "ReadAll" => {
                 return wanted.text();
             }
-            (Origin::Name(_), Wanted::Keys(_)) => {
+            (ValueOrigin::Name(_), Wanted::Keys(_)) => {
                 keys = keys.clone().merged(asked.wanted).unwrap_or(keys);
             }
             _ => {}

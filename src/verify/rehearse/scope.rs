@@ -14,7 +14,7 @@ use super::wanted::{Step, Wanted, json_of};
 
 /// A source of values that the work makes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
+pub(super) enum ValueOrigin {
     /// A function or a method of this name, called.
     Call(String),
     /// A name that is not called.
@@ -28,7 +28,7 @@ pub(super) enum Origin {
 /// A part of such a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
-    pub(super) origin: Origin,
+    pub(super) origin: ValueOrigin,
     pub(super) path: Vec<Step>,
     /// It is read as JSON or the like.
     pub(super) is_parsed: bool,
@@ -270,7 +270,7 @@ impl Scope {
                 return None;
             }
             if is_json || READS.contains(&name) || name == "Path" && rest.contains("read") {
-                let origin = Origin::File(self.words(text));
+                let origin = ValueOrigin::File(self.words(text));
                 return Some(Bound::Of(Subject { origin, path: Vec::new(), is_parsed: false }));
             }
             if owner.is_empty() && (name == "len" || name == "count") {
@@ -321,7 +321,7 @@ impl Scope {
             Some(Bound::Helper(subject)) => {
                 let inner = inside(rest.strip_prefix('(')?);
                 let mut subject = subject.clone();
-                if let Origin::Output(words) = &mut subject.origin {
+                if let ValueOrigin::Output(words) = &mut subject.origin {
                     words.extend(self.words(inner));
                 }
                 return self.behind(subject, rest.get(inner.len() + 2..)?);
@@ -338,12 +338,13 @@ impl Scope {
                 (name, rest) = (next.to_owned(), after);
             } else if let Some(after) = rest.strip_prefix('(') {
                 let inner = inside(after);
-                let origin = Origin::Call(name);
+                let origin = ValueOrigin::Call(name);
                 let subject = Subject { origin, path: Vec::new(), is_parsed: false };
                 return self.behind(subject, after.get(inner.len() + 1..)?);
             } else {
                 let is_method = self.language == Language::Ruby && text.contains('.');
-                let origin = if is_method { Origin::Call(name) } else { Origin::Name(name) };
+                let origin =
+                    if is_method { ValueOrigin::Call(name) } else { ValueOrigin::Name(name) };
                 return self.behind(Subject { origin, path: Vec::new(), is_parsed: false }, rest);
             }
         }
@@ -376,13 +377,13 @@ impl Scope {
                     }
                     // `stack.size` of a class is an attribute like any other.
                     _ if LENGTHS.contains(&name) && subject.origin.is_object() => {
-                        let origin = Origin::Name(name.to_owned());
+                        let origin = ValueOrigin::Name(name.to_owned());
                         Subject { origin, path: Vec::new(), is_parsed: false }
                     }
                     _ if LENGTHS.contains(&name) => subject.then(Step::Length),
                     // A method without arguments.
                     _ if self.language == Language::Ruby && subject.origin.is_code() => {
-                        let origin = Origin::Call(name.to_owned());
+                        let origin = ValueOrigin::Call(name.to_owned());
                         Subject { origin, path: Vec::new(), is_parsed: false }
                     }
                     "stdout" | "output" if !subject.is_parsed && subject.path.is_empty() => subject,
@@ -396,11 +397,11 @@ impl Scope {
                 return Some(asks);
             }
             let holds_keys = match &subject.origin {
-                Origin::Output(_) | Origin::File(_) => true,
-                Origin::Call(of) => {
+                ValueOrigin::Output(_) | ValueOrigin::File(_) => true,
+                ValueOrigin::Call(of) => {
                     self.language == Language::Python && !of.starts_with(char::is_uppercase)
                 }
-                Origin::Name(_) => false,
+                ValueOrigin::Name(_) => false,
             };
             if LENGTHS.contains(&name) {
                 subject = subject.then(Step::Length);
@@ -409,7 +410,7 @@ impl Scope {
                     subject = subject.then(self.key(key)?);
                 }
             } else if !PASSES.contains(&name) {
-                let origin = Origin::Call(name.to_owned());
+                let origin = ValueOrigin::Call(name.to_owned());
                 subject = Subject { origin, path: Vec::new(), is_parsed: false };
             }
         }
@@ -429,7 +430,7 @@ impl Scope {
     }
 
     fn output(&self, text: &str) -> Bound {
-        let origin = Origin::Output(self.words(text));
+        let origin = ValueOrigin::Output(self.words(text));
         Bound::Of(Subject { origin, path: Vec::new(), is_parsed: false })
     }
 
@@ -464,14 +465,14 @@ impl Scope {
     }
 }
 
-impl Origin {
+impl ValueOrigin {
     /// Is it a function or a name of a module?
     pub(super) fn is_code(&self) -> bool {
         matches!(self, Self::Call(_) | Self::Name(_))
     }
 }
 
-impl Origin {
+impl ValueOrigin {
     /// Is it a new object of a class?
     fn is_object(&self) -> bool {
         matches!(self, Self::Call(name) if name.starts_with(char::is_uppercase))
