@@ -225,11 +225,11 @@ impl Reading {
     /// Other assertions, by their names.
     fn asserted(&mut self, name: &str, args: &[&str]) {
         match (name, args) {
-            ("assertin" | "assertcontains" | "assertincludes", [one, other, ..]) => {
-                self.holds(one, other);
-                self.holds(other, one);
-            }
-            ("assertregex" | "assertmatch" | "assertmatches", [one, other, ..]) => {
+            (
+                "assertin" | "assertcontains" | "assertincludes" | "assertregex" | "assertmatch"
+                | "assertmatches",
+                [one, other, ..],
+            ) => {
                 self.holds(one, other);
                 self.holds(other, one);
             }

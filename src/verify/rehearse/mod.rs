@@ -19,6 +19,7 @@ mod handlers;
 mod inline_code;
 mod java_stub;
 mod json_shape;
+mod known_names;
 mod languages;
 mod missing;
 mod modules;

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::grep_text::{GrepSyntax, matching};
+use super::known_names::{BUILTINS, KEYED, LENGTHS, PASSES, READS, STARTS, WRAPPERS};
 use super::languages::Language;
 use super::operands::{inside, parts};
 use super::wanted::{Step, Wanted, json_of};
@@ -46,163 +47,6 @@ pub(super) enum Bound {
     /// It stands in the code.
     Literal(String),
 }
-
-/// Functions that pass on their first argument, or what it holds.
-const WRAPPERS: [&str; 43] = [
-    "str",
-    "String",
-    "Number",
-    "parseInt",
-    "parseFloat",
-    "int",
-    "float",
-    "list",
-    "dict",
-    "set",
-    "sorted",
-    "tuple",
-    "bytes",
-    "iter",
-    "next",
-    "enumerate",
-    "reversed",
-    "strval",
-    "intval",
-    "float64",
-    "array_keys",
-    "json_decode",
-    "json.loads",
-    "json.load",
-    "yaml.safe_load",
-    "yaml.load",
-    "YAML.load",
-    "YAML.safe_load",
-    "tomllib.loads",
-    "tomllib.load",
-    "toml.load",
-    "JSON.parse",
-    "YAML.parse",
-    "yaml.parse",
-    "toml.parse",
-    "Object.keys",
-    "Object.values",
-    "Object.entries",
-    "csv.DictReader",
-    "csv.reader",
-    "DictReader",
-    "strings.TrimSpace",
-    "Array.from",
-];
-
-/// Methods and attributes that pass on their object, or what it holds.
-const PASSES: [&str; 38] = [
-    "strip",
-    "trim",
-    "toString",
-    "decode",
-    "splitlines",
-    "lower",
-    "upper",
-    "rstrip",
-    "lstrip",
-    "stdout",
-    "read",
-    "text",
-    "output",
-    "to_s",
-    "to_str",
-    "chomp",
-    "unwrap",
-    "expect",
-    "as_str",
-    "clone",
-    "to_string",
-    "keys",
-    "items",
-    "values",
-    "sort",
-    "reverse",
-    "sections",
-    "body",
-    "read_text",
-    "readlines",
-    "to_a",
-    "as_ref",
-    "toLowerCase",
-    "to_owned",
-    "read_bytes",
-    "lines",
-    "trimEnd",
-    "toUpperCase",
-];
-
-const LENGTHS: [&str; 4] = ["length", "size", "count", "len"];
-
-/// Methods that take a part by its key.
-const KEYED: [&str; 9] =
-    ["get", "dig", "fetch", "has", "has_section", "has_option", "getint", "getboolean", "options"];
-
-/// Names that come with a language, and are no part of the work.
-const BUILTINS: [&str; 30] = [
-    "isinstance",
-    "all",
-    "any",
-    "range",
-    "print",
-    "type",
-    "typeof",
-    "sum",
-    "min",
-    "max",
-    "abs",
-    "round",
-    "zip",
-    "map",
-    "filter",
-    "hasattr",
-    "getattr",
-    "callable",
-    "sys",
-    "os",
-    "process",
-    "console",
-    "Math",
-    "Object",
-    "JSON",
-    "Array",
-    "path",
-    "fs",
-    "re",
-    "unittest",
-];
-
-/// Functions that start a program.
-const STARTS: [&str; 11] = [
-    "check_output",
-    "Popen",
-    "getoutput",
-    "execFileSync",
-    "execSync",
-    "spawnSync",
-    "popen",
-    "capture2",
-    "capture2e",
-    "capture3",
-    "shell_exec",
-];
-
-/// Functions that read a file.
-const READS: [&str; 9] = [
-    "open",
-    "readFileSync",
-    "load_file",
-    "safe_load_file",
-    "file_get_contents",
-    "ReadFile",
-    "read_to_string",
-    "foreach",
-    "parse_file",
-];
 
 /// What is known of the names at a place.
 pub(super) struct Scope {
@@ -470,9 +314,7 @@ impl ValueOrigin {
     pub(super) fn is_code(&self) -> bool {
         matches!(self, Self::Call(_) | Self::Name(_))
     }
-}
 
-impl ValueOrigin {
     /// Is it a new object of a class?
     fn is_object(&self) -> bool {
         matches!(self, Self::Call(name) if name.starts_with(char::is_uppercase))
