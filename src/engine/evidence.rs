@@ -11,8 +11,8 @@ use super::run::Run;
 use crate::agent::AgentKind;
 use crate::guard::secret_name;
 use crate::model::{
-    Attribution, ChangeKind, CriterionKey, EventKind, Evidence, FirstStatus, History, PathChange,
-    ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
+    Attribution, ChangeKind, CheckResult, CriterionKey, EventKind, Evidence, FirstStatus, History,
+    PathChange, ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
 };
 use crate::task;
 use crate::verify::{
@@ -121,11 +121,33 @@ impl Run {
             matches!(self.state.first_seen(command), Some(FirstStatus::Red | FirstStatus::Missing))
         });
         collected.evidence.red_at_start = red.cloned().collect();
+        collected.evidence.worked_before |=
+            self.other_work_met_it(iteration, &proof.checks, &collected.evidence.red_at_start)?;
         collected.evidence.checks = proof.checks;
         collected.evidence.flaky = proof.flaky;
         collected.evidence.wrote = proof.wrote;
         collected.evidence.put_back = proof.put_back;
         Ok(())
+    }
+
+    /// Did work on something else, since the task's start, turn the criterion's checks green? Then
+    /// there is nothing left to commit.
+    fn other_work_met_it(
+        &self,
+        iteration: &Iteration,
+        checks: &[CheckResult],
+        red_at_start: &[String],
+    ) -> Result<bool, EngineError> {
+        let focus = &iteration.criterion.key;
+        let own = || checks.iter().filter(|check| check.criteria.contains(focus));
+        let (Some(start), true) = (&self.state.start, own().all(CheckResult::passed)) else {
+            return Ok(false);
+        };
+        if !own().any(|check| red_at_start.contains(&check.command)) {
+            return Ok(false);
+        }
+        let changes = self.parts.repo.between(start, &iteration.checkpoint.head)?;
+        Ok(changes.iter().any(|change| !self.parts.layout.is_state_file(&change.path)))
     }
 
     /// The run's own records that someone else changed.

@@ -32,12 +32,16 @@ pub struct Evidence {
     /// Files with secrets, judged by their names, that these commits add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<PathChange>,
-    /// An earlier attempt at this same criterion left a commit that counts as work.
+    /// An earlier attempt at this same criterion left a commit that counts as work, or work on
+    /// another one turned its checks green, which were red at the task's start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worked_before: bool,
     /// Changes the agent left uncommitted: neither state files, nor artefacts of
     /// checks, nor the human's.
     pub uncommitted: Vec<PathChange>,
+    /// Those of them that are git repositories of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repositories: Vec<PathBuf>,
     /// Protected files that differ from the checkpoint.
     pub protected: Vec<PathChange>,
     /// Files that the human left in the tree and the agent committed, changed or removed.

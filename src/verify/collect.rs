@@ -97,6 +97,10 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
     let (progress, progress_rewritten) = seen.progress(&now);
     let work = |change: &&PathChange| !layout.is_state_file(&change.path);
     let human = seen.human()?;
+    let uncommitted = seen.uncommitted();
+    let is_repository = |path: &&PathBuf| repo.root().join(path).join(".git").exists();
+    let repositories = uncommitted.iter().map(|change| &change.path).filter(is_repository);
+    let repositories = repositories.cloned().collect();
     let protected = |change: &&PathChange| {
         work(change) && inputs.protection.covers(&change.path) && !seen.is_humans(&change.path)
     };
@@ -108,7 +112,8 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         secrets: cut(seen.secrets()),
         commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
         worked_before: inputs.worked_before,
-        uncommitted: cut(seen.uncommitted()),
+        uncommitted: cut(uncommitted),
+        repositories,
         protected: cut(net.iter().filter(protected).cloned().collect()),
         human: cut(human),
         state_files: seen.records(&now),

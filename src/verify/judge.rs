@@ -369,10 +369,17 @@ impl Case<'_> {
         let evidence = self.evidence;
         if !evidence.uncommitted.is_empty() {
             let paths = format::changes(&evidence.uncommitted);
+            let own = evidence.repositories.first().map_or_else(String::new, |path| {
+                let path = format::path(path);
+                format!(
+                    " {path} is a git repository of its own: remove its git folder first (`rm -rf \
+                     {path}/.git`)."
+                )
+            });
             self.find(
                 FindingKind::Uncommitted,
                 Weight::Fails,
-                format!("Work was left uncommitted: {paths}. Commit it, or remove it."),
+                format!("Work was left uncommitted: {paths}. Commit it, or remove it.{own}"),
             );
         }
         if !evidence.protected.is_empty() {

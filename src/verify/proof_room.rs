@@ -10,6 +10,7 @@ use super::checks::{CheckOptions, Checks, Purpose};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, Tidied};
 use super::harness::{SourceTree, TreeEdit};
+use super::made_executable::MadeExecutable;
 use super::not_fetched::NotFetched;
 use super::plan::PlannedCheck;
 use super::room_place::RoomPlace;
@@ -207,15 +208,21 @@ impl ProofRoom {
         checks: &dyn Checks,
         options: &CheckOptions,
     ) -> Result<RoomCheck, VerifyError> {
-        let mut result = checks.run(&check.command, options).await;
+        let made = MadeExecutable::by(&check.command, options);
+        let command = made.as_ref().map_or(&*check.command, |made| made.rest);
+        let mut result = checks.run(command, options).await;
         let mut flaky = false;
         if result.passed() && result.millis < QUICK {
-            let again = checks.run(&check.command, options).await;
+            let again = checks.run(command, options).await;
             flaky = !again.passed() && !matches!(again.status, CheckStatus::NotRun(_));
             if !again.passed() {
                 result = CheckResult { millis: result.millis, ..again };
             }
         }
+        if let Some(made) = made {
+            made.undo();
+        }
+        result.command.clone_from(&check.command);
         result.criteria = check.criteria.clone();
         result.whole_task = check.whole_task;
         let Tidied { changed, waiting } = self.room.tidy()?;

@@ -2,7 +2,7 @@
 //! rebuild; files that git tracks are deleted by a patch, and other files that existed before are
 //! kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::is_inside;
 use crate::guard::call_context::{WriteKind, secret};
@@ -105,6 +105,9 @@ impl Judge<'_> {
         if kind == FileKind::Missing {
             return Ok(());
         }
+        if self.is_of_new_repository(&real) {
+            return Ok(());
+        }
         let judged = self.cx.write(&real, WriteKind::Move);
         match self.soften(judged) {
             // Such a folder is too large to look through.
@@ -141,6 +144,17 @@ impl Judge<'_> {
             format!("it deletes {shown}, which this run did not make and git cannot restore"),
         )
         .instead("leave it, or move it: `mkdir -p _archive && mv FILE _archive/`"))
+    }
+
+    /// The `.git` of a repository that this run made inside the workspace's, by accident mostly: a
+    /// commit of it would hold no files.
+    fn is_of_new_repository(&mut self, git: &Path) -> bool {
+        let Some(repository) = git.parent().filter(|_| git.ends_with(".git")) else { return false };
+        let is_workspace = repository == self.cx.policy().workspace;
+        let holds_tracked = |files: &[PathBuf]| files.iter().any(|it| it.starts_with(repository));
+        !is_workspace
+            && self.cx.is_new(git)
+            && self.cx.tracked().is_some_and(|it| !holds_tracked(it))
     }
 
     /// A deletion that the user's configuration lets through: of what the agent could have changed.

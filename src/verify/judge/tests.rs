@@ -45,6 +45,7 @@ fn good() -> Evidence {
         }],
         worked_before: false,
         uncommitted: Vec::new(),
+        repositories: Vec::new(),
         protected: Vec::new(),
         human: Vec::new(),
         state_files: Vec::new(),
