@@ -10,6 +10,7 @@ mod checks;
 mod history;
 mod proof;
 mod records;
+mod shared_work;
 mod strays;
 mod task_file;
 

@@ -1,0 +1,104 @@
+//! A criterion that the work on another one met, and work that cannot be committed as it is.
+
+use super::TASK;
+use crate::repo::{Repo, story};
+use crate::tier::has_tier;
+
+const TWO: &str = "\
+# Demo
+
+- [ ] alpha works
+  - verify: `grep -q alpha app.txt`
+- [ ] beta works
+  - verify: `grep -q beta app.txt`
+";
+
+#[test]
+fn a_criterion_that_earlier_work_met_needs_no_commit() {
+    for tick in ["", "\n  - commit: it was done before"] {
+        let repo = Repo::with(TWO, &[("app.txt", "nothing\n")]);
+        let script = format!(
+            r#"
+turns:
+- match: alpha
+  steps:
+  - write: {{path: app.txt, text: "alpha and beta\n"}}
+  - tick: "{{criterion}}"
+  - progress: "{{criterion}}: both"
+  - commit: both
+- match: beta
+  steps:
+  - tick: "{{criterion}}"
+  - progress: "{{criterion}}: it was done before"{tick}
+"#
+        );
+        let ran = repo.run(&script, &["--sandbox=off"]);
+        let story = story(&repo, &ran);
+        assert!(story.contains("state: beta works, proven by check, 0 attempts failed"), "{story}");
+        assert!(story.contains("exit 0: proven\n"), "{story}");
+        let base = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+        let verified = repo.ralph(&["verify", "demo", "--base", base.trim(), "--sandbox=off"]);
+        assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+    }
+}
+
+/// A check that turns green although nothing changed says nothing about the work.
+#[test]
+fn a_check_that_turns_green_by_itself_proves_no_tick() {
+    let repo = Repo::new(TASK);
+    let runs = repo.beside("runs");
+    let runs = runs.display();
+    repo.write(
+        "tasks/demo/TASK.md",
+        format!("# Demo\n\n- [ ] alpha works\n  - verify: `echo x >> {runs}; test $(wc -l < {runs}) -gt 2`\n"),
+    );
+    repo.commit("another task");
+    let script = r#"
+turns:
+- steps:
+  - tick: "{criterion}"
+  - progress: "{criterion}: done"
+  - commit: done
+"#;
+    let ran = repo.run(script, &["--max-iterations", "1", "--sandbox=off"]);
+    let story = story(&repo, &ran);
+    assert!(story.contains("fails: empty_commit"), "{story}");
+    assert!(!story.contains("check_failed"), "{story}");
+    assert!(story.contains("- [ ] alpha works"), "{story}");
+}
+
+#[test]
+fn a_repository_inside_the_tree_is_named_with_the_way_to_undo_it() {
+    let repo = Repo::with(
+        TWO,
+        &[
+            ("app.txt", "nothing\n"),
+            ("sub.sh", "git init -q sub && echo 1 > sub/file && git -C sub add file\n"),
+        ],
+    );
+    let script = r#"
+turns:
+- times: 1
+  steps:
+  - run: sh sub.sh
+  - tick: "{criterion}"
+- match: alpha
+  steps:
+  - run: rm -rf sub/.git
+  - write: {path: app.txt, text: "alpha\n"}
+  - tick: "{criterion}"
+  - progress: "{criterion}: done"
+  - commit: done
+"#;
+    let ran = repo.run(script, &["--max-iterations", "2"]);
+    let told = story(&repo, &ran);
+    if !has_tier("partial") {
+        assert!(told.contains("iteration 1: fail"), "{told}");
+        return;
+    }
+    let said =
+        "sub is a git repository of its own: remove its git folder first (`rm -rf sub/.git`)";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    assert!(told.contains("iteration 2: pass check"), "{told}");
+    assert_eq!(repo.git(&["ls-files", "sub"]).trim(), "sub/file");
+}
