@@ -77,6 +77,8 @@ const SETTINGS: &[&[&str]] = &[
     &[".vscode", "settings.json"],
     &[".vscode", "tasks.json"],
     &[".devcontainer"],
+    &[".github", "chatmodes"],
+    &[".github", "lsp.json"],
 ];
 
 /// Names that are agent settings wherever they stand.
@@ -98,6 +100,26 @@ const SETTING_NAMES: &[&str] = &[
     ".github-copilot",
     "opencode.json",
     ".opencode",
+    ".qwen",
+    "qwen.md",
+    ".kiro",
+    ".roo",
+    ".roomodes",
+    ".amazonq",
+    ".crush.json",
+    "crush.json",
+    ".junie",
+    ".factory",
+    ".amp",
+    ".continue",
+    ".augment",
+    ".augment-guidelines",
+    ".trae",
+    ".openhands",
+    ".windsurfrules",
+    ".goosehints",
+    "claude.local.md",
+    "agents.override.md",
 ];
 
 /// Files of a task folder.

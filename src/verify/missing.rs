@@ -92,7 +92,8 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
     }
     let output = check.output.to_lowercase();
     let found = judges(start, table, &[&check.command]);
-    let ran = check.tests.iter().any(|count| count.ran > 0);
+    // A script that was there has run: the missing part is what it tests, or part of it.
+    let ran = !found.scripts.is_empty() || check.tests.iter().any(|count| count.ran > 0);
     if !ran && says_no_tests(&found.lines, &output) {
         return true;
     }

@@ -10,7 +10,7 @@ use super::proof_room::{ProofRoom, Shown};
 use crate::model::{CheckResult, CheckStatus};
 
 /// A check that takes longer does not run again.
-const QUICK: u64 = 5_000;
+const QUICK: u64 = 60_000;
 
 /// Takes back the green of checks that ended before their judge did.
 pub(super) async fn take_back(

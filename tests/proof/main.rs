@@ -2,7 +2,8 @@
 //!
 //! Each case of tests/corpus/proof.txt is a small project, a check, and what an agent does. The
 //! built-in scripted agent does it over real ACP pipes; some of it the real Copilot CLI does, in
-//! tests/real_copilot. `tests/run` draws a sample, `tests/soak` runs all of it.
+//! tests/real_copilot. `tests/run` draws a sample, `tests/soak` runs all of it, and
+//! `RALPH_TEST_CASE=text` those with the text in their name.
 
 #[path = "../support/proof_corpus.rs"]
 mod proof_corpus;
@@ -64,9 +65,11 @@ fn try_all(kind: Kind, tier: &str, is_right: fn(Outcome) -> bool) {
         cases().into_iter().filter(|case| is_meant(case) && case.can_run()).collect();
     assert!(all.len() >= 70, "{kind:?}: only {}", all.len());
     let seed = usize::try_from(sample::seed() % 1000).expect("a number");
-    let drawn: Vec<&Case> = match sample::full() {
-        true => all.iter().collect(),
-        false => all
+    let named = std::env::var("RALPH_TEST_CASE").ok();
+    let drawn: Vec<&Case> = match (&named, sample::full()) {
+        (Some(text), _) => all.iter().filter(|case| case.name.contains(text)).collect(),
+        (None, true) => all.iter().collect(),
+        (None, false) => all
             .iter()
             .cycle()
             .skip(seed % all.len())

@@ -223,7 +223,9 @@ impl Case {
             "go" => &["go"],
             _ => &[],
         };
-        needs.iter().all(|program| which::which(program).is_ok())
+        let check = self.check.as_deref().unwrap_or_default();
+        let named = ["javac", "tclsh"].into_iter().filter(|program| check.contains(program));
+        needs.iter().copied().chain(named).all(|program| which::which(program).is_ok())
     }
 
     fn base(&self) -> &'static Base {

@@ -45,6 +45,9 @@ impl Judge<'_> {
 
     pub(super) fn cmake(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
         let unknown = |word: &Arg| Err(unknown_option("cmake", word.head()));
+        if let Some(word) = written_over(operands) {
+            return unknown(word);
+        }
         let mut rest = operands.iter();
         while let Some(word) = rest.next() {
             if word.head().strip_prefix("-j").is_some_and(|_| number(&word.tail(2))) {
@@ -119,6 +122,26 @@ impl Judge<'_> {
         }
         self.works_in(place, folder)
     }
+}
+
+/// The word with which cmake writes into the sources: it builds in their folder, or fills the file
+/// that it is given with its version.
+fn written_over(operands: &[Arg]) -> Option<&Arg> {
+    let has = |name: &str| operands.iter().any(|word| word.text() == Some(name));
+    if has("--version") {
+        return operands.iter().find(|word| word.text() != Some("--version"));
+    }
+    let folder = operands.iter().skip_while(|word| word.text() != Some("-B")).nth(1);
+    let elsewhere = folder.is_some_and(|it| !matches!(it.text(), Some("." | "./")));
+    if elsewhere || ["--build", "--preset", "-N"].into_iter().any(has) {
+        return None;
+    }
+    let here = |word: &&Arg| matches!(word.text(), Some("." | "./") | None);
+    let file = |word: &&Arg| word.head().ends_with("CMakeLists.txt");
+    let sources = operands.iter().enumerate().filter(|(at, _)| {
+        !at.checked_sub(1).is_some_and(|before| operands[before].text() == Some("-B"))
+    });
+    sources.map(|(_, word)| word).find(|word| here(word) || file(word))
 }
 
 fn is_compiler_flag(flag: &str) -> bool {

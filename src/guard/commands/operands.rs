@@ -1,6 +1,7 @@
 //! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
 use super::addresses::{fetched, is_elsewhere};
+use super::build_tasks;
 use super::options::{Parsed, inline, number, parse, unknown_option};
 use super::runs_what_it_writes;
 use super::script_words::is_script_runner;
@@ -9,7 +10,6 @@ use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
-use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_publishing, refuse_verb};
 use std::path::Path;
@@ -429,13 +429,15 @@ impl Judge<'_> {
         if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
             return Err(unknown_option(name, text));
         }
-        // sbt takes its own language, too.
-        if name == "sbt"
-            && text.split(' ').next().is_some_and(|verb| lists("eval set console shell", verb))
-        {
-            return Err(inline(name));
-        }
         refuse_publishing(text)?;
+        let known = match name {
+            "gradle" | "gradlew" => build_tasks::is_of_gradle(text),
+            "sbt" => build_tasks::is_of_sbt(text),
+            _ => true,
+        };
+        if !known {
+            self.soften::<()>(Err(unknown_option(name, text)))?;
+        }
         if !name.starts_with("cmake") {
             refuse_publishing(&in_words(text))?;
         }

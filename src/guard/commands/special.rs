@@ -119,6 +119,21 @@ impl Judge<'_> {
             "php" if first.is_empty() && !parsed.names.is_empty() => Ok(()),
             "php" => self.interpreted(place, name, operands, parsed),
             "just" => self.just(place, name, operands),
+            // With a version, it asks a registry.
+            "packages" => operands.iter().try_for_each(|word| match word.head().contains('@') {
+                true => Err(unknown_option(name, word.head())),
+                false => self.value(place, name, Kind::Word, word, parsed, Streams::default()),
+            }),
+            "testcache" if parsed.has(&["-testcache"]) => Ok(()),
+            // A word that is no test: mocha starts Node's debugger, tap a plugin's installation.
+            "tests" => operands.iter().try_for_each(|test| {
+                const COMMANDS: &str = "inspect debug init plugin config versions build i";
+                if lists(COMMANDS, test.head()) {
+                    return refuse_verb(name, test.head());
+                }
+                self.value(place, name, Kind::NameGlob, test, parsed, Streams::default())
+            }),
+            "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
             _ => self.special_language(place, name, check, operands, parsed),
         }
     }
@@ -209,6 +224,11 @@ impl Judge<'_> {
         };
         match check {
             "line" => self.line_of_sh(place, text),
+            // `ALL` takes in what publishes.
+            "environment" if text.split(',').any(|name| name.eq_ignore_ascii_case("all")) => {
+                unknown()
+            }
+            "environment" => self.target(place, name, value),
             _ if check
                 .strip_prefix("one:")
                 .is_some_and(|known| known.split(',').any(|one| one == text)) =>
@@ -337,6 +357,24 @@ impl Judge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A test that `unittest` is given by name: a module of the project. It calls whatever a name
+    /// leads to, such as `code.interact`.
+    fn unit_test(&mut self, place: &Place, name: &str, test: &Arg) -> Result<(), Denial> {
+        let Some(text) = test.text() else { return self.harmless(place, test) };
+        let first = text.split(['.', '/']).next().unwrap_or_default();
+        let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
+        let mut is_module = text == "discover" || text.ends_with(".py");
+        for module in [first.to_owned(), format!("{first}.py")] {
+            for path in self.paths(place, &Arg::of(module))? {
+                is_module |= self.cx.kind(&path) != FileKind::Missing;
+            }
+        }
+        if !(is_plain && is_module && !first.is_empty()) {
+            return Err(unknown_option(name, text));
+        }
+        self.harmless(place, test)
     }
 
     fn artisan(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {

@@ -36,6 +36,8 @@ fn script(path: &Path, code: &str) -> Option<Script> {
         "php" => row("exit(97);", "<?php ", "?>"),
         "rb" => row("exit 97", "", "__END__"),
         "pl" => row("exit 97;", "", "__END__"),
+        "tcl" => row("exit 97", "", "\u{0}"),
+        "lua" => row("os.exit(97)", "", "\u{0}"),
         "" if shebang.contains("python") => row("import sys; sys.exit(97)", "", "\u{0}"),
         "" if shebang.contains("node") => row("process.exit(97);", "", "\u{0}"),
         "" if shebang.ends_with("sh") => row("exit 97", "", "<<"),
@@ -107,7 +109,7 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
     })
 }
 
-/// Tests in C whose `main` ends with `return 0;`, and fails there or at its beginning instead.
+/// Tests in C and Java, whose `main` fails at its end, or at its beginning.
 pub(super) fn of_programs<'p>(
     start: &dyn SourceTree,
     check: &str,
@@ -117,23 +119,47 @@ pub(super) fn of_programs<'p>(
     tests.filter_map(|path| of_program(start, check, path)).take(MOST).collect()
 }
 
-/// Is this a source file in C or C++?
-pub(super) fn is_c(path: &Path) -> bool {
-    matches!(extension(path), "c" | "cc" | "cpp" | "cxx")
+/// Is this a source file in C, C++, or Java?
+pub(super) fn is_compiled(path: &Path) -> bool {
+    matches!(extension(path), "c" | "cc" | "cpp" | "cxx" | "java")
 }
 
 fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     static MAIN: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"(?s)(\bmain\s*\([^)]*\)\s*\{)(.*)\breturn\s+0\s*;(\s*\}\s*)$"));
+        LazyLock::new(|| regex(r"(?s)(\bmain\s*\([^)]*\)\s*\{)(.*)\breturn\s+([^;]+);(\s*\}\s*)$"));
+    static RETURNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\breturn\s+(?:0|[A-Za-z_])"));
     let kind = start.paths().get(path)?.kind;
     let code = text(start, path)?;
+    if extension(path) == "java" {
+        let (at_start, at_end) = java_main(&code)?;
+        return Some(marked(check, (path, kind), at_start, at_end));
+    }
     let main = MAIN.captures(&code)?;
-    if main[2].contains("return 0") || ends_itself(&main[2]) {
+    if RETURNS.is_match(&main[2]) || ends_itself(&main[2]) {
         return None;
     }
-    let at_start = MAIN.replace(&code, "${1} return 97;${2}return 0;${3}").into_owned();
-    let at_end = MAIN.replace(&code, "${1}${2}return 97;${3}").into_owned();
+    let at_start = MAIN.replace(&code, "${1} return 97;${2}return ${3};${4}").into_owned();
+    let at_end = MAIN.replace(&code, "${1}${2}(void)(${3}); return 97;${4}").into_owned();
     Some(marked(check, (path, kind), at_start, at_end))
+}
+
+/// A program in Java with a failure at the start of its `main`, and at its end.
+fn java_main(code: &str) -> Option<(String, String)> {
+    static HEAD: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?m)^([ \t]*)(?:[a-z]+ )*void main\([^)]*\)[^{\n]*\{[ \t]*\n"));
+    // The compiler would reject a statement after one without a condition.
+    const FAILS: &str = "if (true) System.exit(97);\n";
+    let head = HEAD.captures(code)?;
+    let (body, indent) = (head.get(0)?.end(), head.get(1)?.as_str());
+    let end = body + code[body..].find(&format!("\n{indent}}}"))? + 1;
+    let last = code[body..end].trim_end().rfind('\n').map_or(body, |line| body + line + 1);
+    let is_exit = code[last..end].trim_start().starts_with("System.exit(");
+    let end = if is_exit { last } else { end };
+    if ends_itself(&code[body..end]) {
+        return None;
+    }
+    let with = |at: usize| format!("{}{FAILS}{}", &code[..at], &code[at..]);
+    Some((with(body), with(end)))
 }
 
 /// A check whose script fails at its start, and at its end.
@@ -156,20 +182,38 @@ fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     let EntryKind::Regular { .. } = kind else { return None };
     let code = text(now, path)?;
     let script = script(path, &code)?;
-    if code.contains(script.closed) || ends_itself(&code) || !loads(now, path, &code) {
+    let (body, last) = without_exit(&code);
+    if code.contains(script.closed) || ends_itself(body) || !loads(now, path, &code) {
         return None;
     }
     let first = code.lines().next().filter(|line| line.starts_with("#!"));
     let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
     let at_start = format!("{first}{}{}\n", script.head, script.fails);
-    let at_end = format!("{code}\n{}\n", script.fails);
+    let at_end = format!("{body}\n{last}{}\n", script.fails);
     Some(marked(check, (path, kind), at_start, at_end))
+}
+
+/// Code without the exit that is its last line, and what that line would compute first:
+/// `sys.exit(main())` runs the checks.
+fn without_exit(code: &str) -> (&str, String) {
+    static LAST: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"\n([ \t]*)(?:(?:sys\.|process\.|os\.)?exit|raise SystemExit)\b[ \t]*",
+            r"(?:\((.*)\)|[^\n(]*);?[ \t]*\n*$",
+        ))
+    });
+    let Some(found) = LAST.captures(code) else { return (code, String::new()) };
+    let indent = &found[1];
+    let call = found.get(2).map(|it| it.as_str()).filter(|it| it.contains('('));
+    let call = call.map(|it| format!("({it}); ")).unwrap_or_default();
+    (&code[..found.get(0).map_or(0, |it| it.start())], format!("{indent}{call}"))
 }
 
 fn loads(now: &dyn SourceTree, path: &Path, code: &str) -> bool {
     match extension(path) {
         "sh" | "bash" | "zsh" | "ksh" => SOURCES.is_match(code),
         "" if !code.contains("python") && !code.contains("node") => SOURCES.is_match(code),
+        "tcl" => code.contains("source "),
         _ => sources::loads_something(now, path),
     }
 }
@@ -209,6 +253,36 @@ mod tests {
         let fails =
             ["exit 1", "sys.exit(1)", "raise SystemExit(f\"{a}\")", "exit(1);", "die(\"x\")"];
         assert_eq!(fails.map(ends_itself), [false; 5]);
+    }
+
+    #[test]
+    fn a_last_exit_is_taken_off_and_what_it_runs_stays() {
+        for (code, body, last) in [
+            ("a\nexit $failed\n", "a", ""),
+            ("a\nexit\n", "a", ""),
+            ("a\nif x:\n    sys.exit(main())\n", "a\nif x:", "    (main()); "),
+            ("a\nexit($failed);\n", "a", ""),
+            ("a\nprocess.exit(failed ? 1 : 0);", "a", ""),
+            ("a\nraise SystemExit(run(x))\n", "a", "(run(x)); "),
+            ("a\nexit 0\nb\n", "a\nexit 0\nb\n", ""),
+        ] {
+            assert_eq!(without_exit(code), (body, last.to_owned()), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_main_in_java_fails_at_its_start_or_end() {
+        let head = "class A {\n    public static void main(String[] args) {\n";
+        let fails = "if (true) System.exit(97);\n";
+        for (body, last) in
+            [("        f();\n", ""), ("        f();\n", "        System.exit(n);\n")]
+        {
+            let code = format!("{head}{body}{last}    }}\n}}\n");
+            let (start, end) = java_main(&code).expect("a main");
+            assert_eq!(start, format!("{head}{fails}{body}{last}    }}\n}}\n"));
+            assert_eq!(end, format!("{head}{body}{fails}{last}    }}\n}}\n"));
+        }
+        assert_eq!(java_main("class A { int f() { return 1; } }"), None);
     }
 
     #[test]

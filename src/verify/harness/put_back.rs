@@ -11,7 +11,7 @@ use super::cfg_test;
 use super::conventions::Role;
 use super::data;
 use super::deciding;
-use super::ends::{ends, ends_itself, is_c, of_programs};
+use super::ends::{ends, ends_itself, is_compiled, of_programs};
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
@@ -390,7 +390,7 @@ impl Work<'_> {
             let scripts = scripts.iter().filter(|script| !self.is_ended_by_a_helper(script));
             let mut all = ends(self.now(), command, scripts);
             // Compiled tests are not named by the check, so each may be of any.
-            all.extend(of_programs(self.start(), command, self.tests_in_c()));
+            all.extend(of_programs(self.start(), command, self.compiled_tests()));
             all
         };
         self.known.scripts(self.question).iter().flat_map(own).collect()
@@ -403,9 +403,9 @@ impl Work<'_> {
         loaded.any(|path| text(self.start(), path).is_some_and(|code| ends_itself(&code)))
     }
 
-    fn tests_in_c(&self) -> impl Iterator<Item = &PathBuf> {
+    fn compiled_tests(&self) -> impl Iterator<Item = &PathBuf> {
         let is_test = |path: &&PathBuf| self.question.table.role(path) == Some(Role::Tests);
-        self.now().paths().keys().filter(|path| is_c(path)).filter(is_test)
+        self.now().paths().keys().filter(|path| is_compiled(path)).filter(is_test)
     }
 
     fn finish(mut self) -> PutBack {

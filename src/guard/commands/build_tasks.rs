@@ -1,0 +1,62 @@
+//! Tasks of Gradle and sbt that build, test, and format. Gradle takes `pub` for `publish`, and sbt
+//! has a language of its own, so any other name may do anything.
+
+use crate::guard::programs::lists;
+
+/// Tasks of Gradle, and first and last words of their names.
+const WHOLE: &str = "build assemble check test clean classes jar javadoc tasks projects dependencies help run \
+    dependencyInsight buildEnvironment components outgoingVariants javaToolchains";
+const FIRST: &str = "compile assemble lint spotless ktlint detekt checkstyle pmd spotbugs jacoco process kapt ksp \
+    test check format verify bundle package";
+const LAST: &str = "test tests classes check jar lint";
+
+/// Commands of sbt; the second ones take a word.
+const SBT: &str = "compile test testQuick clean doc package run projects tasks scalafmt scalafmtAll \
+    scalafmtCheck scalafmtCheckAll scalafmtSbt scalafmtSbtCheck scalafix scalafixAll headerCheck headerCheckAll \
+    coverage coverageReport coverageOff coverageAggregate mimaReportBinaryIssues testOnly project";
+const SBT_WITH_WORD: &str = "testOnly testQuick project";
+
+/// Is this a task of Gradle, with all of its name?
+pub(super) fn is_of_gradle(task: &str) -> bool {
+    let name = task.rsplit(':').next().unwrap_or(task);
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if c.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    let is = |list, word: Option<&String>| word.is_some_and(|word| lists(list, word));
+    lists(WHOLE, name) || is(FIRST, words.first()) || is(LAST, words.last())
+}
+
+/// Is this a command of sbt that stays in the project?
+pub(super) fn is_of_sbt(command: &str) -> bool {
+    let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
+    let verb = verb.trim_start_matches('+').rsplit(['/', ':']).next().unwrap_or_default();
+    lists(SBT, verb)
+        && (rest.is_empty() || lists(SBT_WITH_WORD, verb) && !rest.contains([' ', '-']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_known_by_its_whole_name() {
+        for task in ["test", ":app:test", "integrationTest", "compileTestJava", "spotlessApply"] {
+            assert!(is_of_gradle(task), "{task}");
+        }
+        for task in ["pub", "uA", "rel", "bootRun", "properties", "flywayClean", "pTML", ""] {
+            assert!(!is_of_gradle(task), "{task}");
+        }
+        for command in ["test", "+test", "core/test", "Test/compile", "testOnly *FooSpec"] {
+            assert!(is_of_sbt(command), "{command}");
+        }
+        for command in ["eval 1", "apply -cp /tmp x", "testOnly x -- -R /tmp", "new x/y.g8", ""] {
+            assert!(!is_of_sbt(command), "{command}");
+        }
+    }
+}
