@@ -1,4 +1,4 @@
-//! Tasks of Gradle and sbt that build, test, and format. Gradle takes `pub` for `publish`, and sbt
+//! Tasks of Gradle, sbt, and Rake that build, test, and format. Gradle takes `pub` for `publish`, and sbt
 //! has a language of its own, so any other name may do anything.
 
 use crate::guard::programs::lists;
@@ -38,6 +38,13 @@ pub(super) fn is_of_sbt(command: &str) -> bool {
     let verb = verb.trim_start_matches('+').rsplit(['/', ':']).next().unwrap_or_default();
     lists(SBT, verb)
         && (rest.is_empty() || lists(SBT_WITH_WORD, verb) && !rest.contains([' ', '-']))
+}
+
+/// Is this no task of Rake that fills or empties a database?
+pub(super) fn is_of_rake(task: &str) -> bool {
+    const DB: &str =
+        "db:migrate db:migrate:status db:version db:seed db:test:prepare db:abort_if_pending_migrations";
+    !task.starts_with("db:") || lists(DB, task)
 }
 
 #[cfg(test)]

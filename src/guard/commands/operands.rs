@@ -433,6 +433,7 @@ impl Judge<'_> {
         let known = match name {
             "gradle" | "gradlew" => build_tasks::is_of_gradle(text),
             "sbt" => build_tasks::is_of_sbt(text),
+            "rake" => build_tasks::is_of_rake(text),
             _ => true,
         };
         if !known {
@@ -461,6 +462,7 @@ impl Judge<'_> {
                     | "truncate"
                     | "nuke"
                     | "rm"
+                    | "clobber"
                     | "delete"
                     | "destroy"
             )
