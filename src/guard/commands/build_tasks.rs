@@ -42,8 +42,7 @@ pub(super) fn is_of_sbt(command: &str) -> bool {
 
 /// Is this no task of Rake that fills or empties a database?
 pub(super) fn is_of_rake(task: &str) -> bool {
-    const DB: &str =
-        "db:migrate db:migrate:status db:version db:seed db:test:prepare db:abort_if_pending_migrations";
+    const DB: &str = "db:migrate db:migrate:status db:version db:seed db:test:prepare db:abort_if_pending_migrations";
     !task.starts_with("db:") || lists(DB, task)
 }
 

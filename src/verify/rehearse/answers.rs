@@ -4,6 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::attack::{Attack, plain};
 use super::bodies::{Constant, with_constants};
@@ -16,7 +19,7 @@ use super::languages::Language;
 use super::modules::Module;
 use super::scope::ValueOrigin;
 use super::structured::structured;
-use super::stubs::{Answers, Others, stub};
+use super::stubs::{Answers, Others, expected_error, stub};
 use super::wanted::Wanted;
 use crate::verify::harness::TreeEdit;
 
@@ -54,6 +57,42 @@ impl Attack<'_> {
             edits: self.stubs(false, |_| Some(Answers::of(Others::FirstArgument))),
             instead: "compare what each function returns with a value: a way there and back \
                       proves nothing about either",
+        }
+    }
+
+    /// Functions that always fail: tests of nothing but bad input pass.
+    pub(super) fn failures(&self) -> Cheat {
+        let raises = |code: &InlineCode| Some(Answers::of(Others::Raise(expected_error(code)?)));
+        Cheat {
+            name: "let the functions always fail",
+            edits: self.stubs(false, raises),
+            instead: "also call the functions with good input, and compare what they return",
+        }
+    }
+
+    /// Functions in Go that return nothing.
+    pub(super) fn zero_values(&self) -> Cheat {
+        static RETURNS: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?m)^func (?:\([^)]*\) )?(\w+)\([^)]*\) (?:\[\]|map\[|\*)")
+                .expect("a pattern")
+        });
+        let is_go = |path: &&PathBuf| Language::of(path, None) == Some(Language::Go);
+        let product = self.start.paths().keys().filter(is_go).filter(|path| self.is_product(path));
+        let sources: Vec<(&Path, String)> =
+            product.filter_map(|path| Some((path.as_path(), self.text(path)?))).collect();
+        let constants = sources.iter().flat_map(|(_, text)| RETURNS.captures_iter(text));
+        let constants = constants.map(|found| Constant {
+            name: found[1].to_owned(),
+            value: "nil".to_owned(),
+            language: Language::Go,
+            test: String::new(),
+        });
+        let constants: Vec<Constant> = constants.collect();
+        let edits = with_constants(&sources, &constants).into_iter();
+        Cheat {
+            name: "let the functions return nothing",
+            edits: edits.map(|(path, text)| write(path, &text, false)).collect(),
+            instead: "also compare how much the functions return",
         }
     }
 

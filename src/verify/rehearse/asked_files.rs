@@ -83,9 +83,10 @@ impl Attack<'_> {
                 }
             }
         }
+        let times = if self.counts() { self.enough() } else { 1 };
         for line in texts {
             if !text.contains(line) {
-                text.push_str(&comment(path, line, as_comment));
+                text.push_str(&comment(path, line, as_comment).repeat(times));
             }
         }
         Some(text)

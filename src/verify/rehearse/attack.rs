@@ -198,7 +198,7 @@ impl Attack<'_> {
     }
 
     /// The files that a glob names, or new ones that it would name.
-    fn expanded(&self, glob: &str) -> Vec<PathBuf> {
+    pub(super) fn expanded(&self, glob: &str) -> Vec<PathBuf> {
         let name = glob.strip_prefix("./").unwrap_or(glob);
         let Ok(matcher) = Glob::new(name).map(|glob| glob.compile_matcher()) else {
             return Vec::new();

@@ -63,6 +63,7 @@ pub(super) fn cheats(
         found.extend(it.of_files());
         found.extend(it.of_programs());
         found.extend(it.of_other_content());
+        found.extend(it.of_mentioned_files());
         found.push(it.new_tests());
         found.extend([it.together(false), it.together(true)]);
         last.extend([

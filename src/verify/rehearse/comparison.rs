@@ -44,9 +44,14 @@ pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Compa
     for line in lines {
         let commands = scan(line);
         let counts = commands.iter().any(|it| it.words == ["wc", "-l"]);
+        let counted = commands.iter().find_map(counted);
         for command in &commands {
             let found = compared(start, command, &commands, &mut snapshot);
-            wanted.extend(found.into_iter().map(|it| if counts { many(it) } else { it }));
+            wanted.extend(found.into_iter().map(|it| match &counted {
+                Some(text) => many(it, text),
+                None if counts => many(it, "x"),
+                None => it,
+            }));
             let words = unwrapped(&command.words);
             let program = words.first().map_or("", String::as_str);
             if (command.compared || command.usage == Use::Output)
@@ -77,10 +82,19 @@ pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Compa
     Some(Comparison { command, wanted: wanted.join("\n"), snapshot })
 }
 
+/// The text that `grep -c` counts in output.
+fn counted(command: &ShellCommand) -> Option<String> {
+    let grep = grep(command).filter(|grep| grep.files.is_empty())?;
+    let counts = |word: &String| {
+        word == "--count" || word.starts_with('-') && !word.starts_with("--") && word.contains('c')
+    };
+    command.words.iter().any(counts).then_some(grep.text)
+}
+
 /// As many lines as a number says.
-fn many(number: Option<String>) -> Option<String> {
+fn many(number: Option<String>, line: &str) -> Option<String> {
     let number: usize = number?.trim().parse().ok()?;
-    Some(vec!["x"; number.min(1000)].join("\n"))
+    Some(vec![line; number.min(1000)].join("\n"))
 }
 
 /// What a command compares output with; `None` for a value that the line does not show.

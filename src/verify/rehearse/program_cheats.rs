@@ -32,6 +32,8 @@ impl Attack<'_> {
             self.empty_stubs(true),
             self.empty_stubs(false),
             self.identities(),
+            self.failures(),
+            self.zero_values(),
             self.smallest_sources(),
             self.programs_write(),
             self.programs_copy(),

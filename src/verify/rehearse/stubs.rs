@@ -19,6 +19,32 @@ pub(super) enum Others {
     Truth,
     /// Their first argument.
     FirstArgument,
+    /// This error.
+    Raise(&'static str),
+}
+
+/// The built-in error that code of tests expects.
+pub(super) fn expected_error(code: &InlineCode) -> Option<&'static str> {
+    static EXPECTS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"assertRaises|\braises\(|assert\.throws|toThrow|assert_raises|raise_error")
+            .expect("a pattern")
+    });
+    let known: &[&str] = match code.language {
+        Language::Python => &[
+            "ValueError",
+            "TypeError",
+            "KeyError",
+            "IndexError",
+            "ZeroDivisionError",
+            "OverflowError",
+            "RuntimeError",
+            "Exception",
+        ],
+        Language::Node => &["RangeError", "TypeError", "SyntaxError", "Error"],
+        Language::Ruby => &["ArgumentError", "TypeError", "ZeroDivisionError", "RuntimeError"],
+        _ => &[],
+    };
+    known.iter().copied().find(|error| EXPECTS.is_match(&code.code) && code.code.contains(error))
 }
 
 /// Constants by name.
@@ -66,6 +92,7 @@ fn python(answers: &Answers) -> String {
     let other = match answers.others {
         Others::Truth => "self",
         Others::FirstArgument => "a[0] if a else self",
+        Others::Raise(error) => &format!("(_ for _ in ()).throw({error}('x'))"),
     };
     format!(
         "class Record(dict):\n    __getattr__ = lambda self, name: self[name] if name in self else made(name)\n\n\n\
@@ -92,6 +119,7 @@ fn made(answers: &Answers) -> String {
     let names = Answers::table(&answers.names, Language::Node, ":");
     let other = match answers.others {
         Others::FirstArgument => "all[0]",
+        Others::Raise(error) => &format!("(() => {{ throw new {error}('x'); }})()"),
         Others::Truth if answers.calls.is_empty() => "1",
         Others::Truth => "made('')",
     };
@@ -163,6 +191,7 @@ fn ruby(answers: &Answers) -> String {
     let other = match answers.others {
         Others::Truth => "1",
         Others::FirstArgument => "all[0]",
+        Others::Raise(error) => &format!("raise {error}"),
     };
     format!(
         "require 'ostruct'\nCALLS = {{{calls}}}\nNAMES = {{{names}}}\n\
@@ -174,7 +203,11 @@ fn ruby(answers: &Answers) -> String {
          def Object.const_missing(name) = NAMES.fetch(name.to_s) {{ Stub }}\n\
          CALLS.each do |name, value|\n  owners = ObjectSpace.each_object(Module).select do |it|\n    \
          it.method_defined?(name, false) && it.instance_method(name).source_location&.first == __FILE__\n  end\n  \
-         (owners + [Object]).each {{ |it| it.define_method(name) {{ |*, **| value }} }}\nend\n"
+         owners << Object unless Kernel.private_method_defined?(name)\n  \
+         owners.each {{ |it| it.define_method(name) {{ |*, **| value }} }}\n  \
+         own = ObjectSpace.each_object(Module).select do |it|\n    \
+         it.singleton_methods(false).include?(name.to_sym) && it.method(name).source_location&.first == __FILE__\n  end\n  \
+         own.each {{ |it| it.define_singleton_method(name) {{ |*, **| value }} }}\nend\n"
     )
 }
 
@@ -197,6 +230,7 @@ fn php(code: &str, answers: &Answers, old: Option<&str>) -> String {
     let other = match answers.others {
         Others::Truth => "1",
         Others::FirstArgument => "$all[0] ?? 1",
+        Others::Raise(error) => &format!("throw new {error}('x')"),
     };
     let calls = Answers::table(&answers.calls, Language::Php, " =>");
     let functions = names.into_iter().filter(|name| !WORDS.contains(name)).map(|name| {
