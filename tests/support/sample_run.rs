@@ -78,6 +78,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         guardrails: SignsChange::Unchanged,
         state_uncommitted: vec![],
         uncommitted: vec![],
+        repositories: vec![],
         protected: vec![],
         human: vec![],
         state_files: vec![],

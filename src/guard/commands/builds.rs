@@ -139,7 +139,7 @@ fn written_over(operands: &[Arg]) -> Option<&Arg> {
     let here = |word: &&Arg| matches!(word.text(), Some("." | "./") | None);
     let file = |word: &&Arg| word.head().ends_with("CMakeLists.txt");
     let sources = operands.iter().enumerate().filter(|(at, _)| {
-        !at.checked_sub(1).is_some_and(|before| operands[before].text() == Some("-B"))
+        at.checked_sub(1).is_none_or(|before| operands[before].text() != Some("-B"))
     });
     sources.map(|(_, word)| word).find(|word| here(word) || file(word))
 }

@@ -187,7 +187,7 @@ impl Judge<'_> {
         let judged = self.script_file(place, name);
         self.soften(judged)?;
         if !self.sandboxed
-            && let Some(tool) = scripts::tool_of(name)
+            && let Some(tool) = Self::tool_of(name)
         {
             return self.program(&mut place.clone(), tool, args, Streams::default());
         }

@@ -44,24 +44,24 @@ const MODULES: &[(&str, &str)] = &[
     ("hatch", "hatch"),
 ];
 
-/// The tool that a script of this name is, whoever starts it: `bash gradlew publish`.
-pub(super) fn tool_of(script: &str) -> Option<&str> {
-    let base = script.rsplit('/').next().unwrap_or(script);
-    match base {
-        "manage.py" => Some("django-admin"),
-        "setup.py" => Some("setup.py"),
-        "console" if script.ends_with("bin/console") => Some("console"),
-        "artisan" => Some("artisan"),
-        _ => {
-            let tool = base.strip_suffix(".phar").unwrap_or(base);
-            let is_script = !tool.contains('.') || base.ends_with(".phar");
-            let runs = table::entry(tool).is_some_and(|entry| entry.runs);
-            (is_script && runs).then_some(tool)
+impl Judge<'_> {
+    /// The tool that a script of this name is, whoever starts it: `bash gradlew publish`.
+    pub(super) fn tool_of(script: &str) -> Option<&str> {
+        let base = script.rsplit('/').next().unwrap_or(script);
+        match base {
+            "manage.py" => Some("django-admin"),
+            "setup.py" => Some("setup.py"),
+            "console" if script.ends_with("bin/console") => Some("console"),
+            "artisan" => Some("artisan"),
+            _ => {
+                let tool = base.strip_suffix(".phar").unwrap_or(base);
+                let is_script = !tool.contains('.') || base.ends_with(".phar");
+                let runs = table::entry(tool).is_some_and(|entry| entry.runs);
+                (is_script && runs).then_some(tool)
+            }
         }
     }
-}
 
-impl Judge<'_> {
     /// A script of the project with its arguments, or a module of Python.
     pub(super) fn interpreted(
         &mut self,

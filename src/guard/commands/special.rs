@@ -119,26 +119,11 @@ impl Judge<'_> {
             "php" if first.is_empty() && !parsed.names.is_empty() => Ok(()),
             "php" => self.interpreted(place, name, operands, parsed),
             "just" => self.just(place, name, operands),
-            // With a version, it asks a registry.
-            "packages" => operands.iter().try_for_each(|word| match word.head().contains('@') {
-                true => Err(unknown_option(name, word.head())),
-                false => self.value(place, name, Kind::Word, word, parsed, Streams::default()),
-            }),
-            "testcache" if parsed.has(&["-testcache"]) => Ok(()),
-            // A word that is no test: mocha starts Node's debugger, tap a plugin's installation.
-            "tests" => operands.iter().try_for_each(|test| {
-                const COMMANDS: &str = "inspect debug init plugin config versions build i";
-                if lists(COMMANDS, test.head()) {
-                    return refuse_verb(name, test.head());
-                }
-                self.value(place, name, Kind::NameGlob, test, parsed, Streams::default())
-            }),
-            "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
             _ => self.special_language(place, name, check, operands, parsed),
         }
     }
 
-    /// The same for the tools of Python and Java.
+    /// The same for tests, and for the tools of Python, Java, and Go.
     fn special_language(
         &mut self,
         place: &mut Place,
@@ -195,6 +180,21 @@ impl Judge<'_> {
                 self.reads(place, &operands[1], ReadKind::Content)
             }
             "archive" => self.names_in(place, operands).and_then(|()| unknown()),
+            // With a version, it asks a registry.
+            "packages" => operands.iter().try_for_each(|word| match word.head().contains('@') {
+                true => Err(unknown_option(name, word.head())),
+                false => self.value(place, name, Kind::Word, word, parsed, Streams::default()),
+            }),
+            "testcache" if parsed.has(&["-testcache"]) => Ok(()),
+            // A word that is no test: mocha starts Node's debugger, tap a plugin's installation.
+            "tests" => operands.iter().try_for_each(|test| {
+                const COMMANDS: &str = "inspect debug init plugin config versions build i";
+                if lists(COMMANDS, test.head()) {
+                    return refuse_verb(name, test.head());
+                }
+                self.value(place, name, Kind::NameGlob, test, parsed, Streams::default())
+            }),
+            "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
             // A label of Bazel begins at the workspace.
             "label" => operands.iter().try_for_each(|label| {
                 let Some(text) = label.text() else { return unknown() };
