@@ -12,7 +12,7 @@ use super::launch::copilot_home;
 use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
-use crate::sandbox::{Bind, View, sockets_of, tools};
+use crate::sandbox::{Bind, View, bound_sockets, sockets_of, tools};
 use crate::verify::{GitRepo, Preflight, Repo as _};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
@@ -40,6 +40,9 @@ pub(super) fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathB
     settings.chain(own).chain([at.folder.dir.clone()]).collect()
 }
 
+/// More sockets of other programs are not looked for.
+const MOST_SOCKETS: usize = 30;
+
 /// The files of the machine and the repository that every session shows.
 pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     let (root, repo) = (place.root(), &place.repo);
@@ -47,6 +50,10 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
     let home = etcetera::home_dir().unwrap_or_default();
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
+    // No more mounts than a sandbox can take; those in HOME are not reached through its overlay.
+    let outside = |path: &PathBuf| !path.starts_with(root) && !path.starts_with(&home);
+    let bound = bound_sockets().into_iter().filter(outside).take(MOST_SOCKETS);
+    let unreached = sockets_of(&text).into_iter().chain(bound).collect();
     View {
         tree: root.to_owned(),
         seen_at: root.to_owned(),
@@ -57,7 +64,7 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         var_tmp: scratch.join("var-tmp"),
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
-        unreached: sockets_of(&text),
+        unreached,
         hidden: paths::rooms().into_iter().chain(tokens()).collect(),
         home,
         ..View::default()

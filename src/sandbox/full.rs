@@ -67,7 +67,7 @@ pub struct View {
     pub empty: PathBuf,
     /// Sockets of programs outside that are reached.
     pub sockets: Vec<PathBuf>,
-    /// Sockets that the environment names, and that are not reached.
+    /// Sockets that the environment names or that are bound, and that are not reached.
     pub unreached: Vec<PathBuf>,
     /// Ports of the host's loopback that are reached.
     pub ports: Vec<u16>,

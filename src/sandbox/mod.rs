@@ -10,6 +10,7 @@
 
 mod alone;
 mod as_it_is;
+mod bound;
 mod call;
 mod calls;
 mod children;
@@ -38,6 +39,7 @@ mod wire;
 
 pub use alone::CommandEnd;
 pub use as_it_is::as_it_is;
+pub use bound::bound_sockets;
 pub use call::{CallError, call};
 pub use calls::{Calls, socket};
 pub use control_group::ControlGroup;
