@@ -40,6 +40,9 @@ pub(super) fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathB
     settings.chain(own).chain([at.folder.dir.clone()]).collect()
 }
 
+/// Where services of the machine bind their sockets, besides `/run`.
+const SERVICES: [&str; 5] = ["/var", "/opt", "/usr", "/etc", "/snap"];
+
 /// More sockets of other programs are not looked for.
 const MOST_SOCKETS: usize = 30;
 
@@ -50,9 +53,12 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
     let home = etcetera::home_dir().unwrap_or_default();
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
-    // No more mounts than a sandbox can take; those in HOME are not reached through its overlay.
-    let outside = |path: &PathBuf| !path.starts_with(root) && !path.starts_with(&home);
-    let bound = bound_sockets().into_iter().filter(outside).take(MOST_SOCKETS);
+    // Sockets elsewhere come and go, and nothing can be mounted over one that is gone. Those in
+    // HOME are not reached through its overlay.
+    let lasts = |path: &PathBuf| {
+        SERVICES.iter().any(|folder| path.starts_with(folder)) && !path.starts_with(root)
+    };
+    let bound = bound_sockets().into_iter().filter(lasts).take(MOST_SOCKETS);
     let unreached = sockets_of(&text).into_iter().chain(bound).collect();
     View {
         tree: root.to_owned(),

@@ -146,7 +146,10 @@ impl Run {
         if !own().any(|check| red_at_start.contains(&check.command)) {
             return Ok(false);
         }
-        let changes = self.parts.repo.between(start, &iteration.checkpoint.head)?;
+        // A shallow clone may lack the start: then nothing is known of other work.
+        let Ok(changes) = self.parts.repo.between(start, &iteration.checkpoint.head) else {
+            return Ok(false);
+        };
         Ok(changes.iter().any(|change| !self.parts.layout.is_state_file(&change.path)))
     }
 

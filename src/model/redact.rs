@@ -237,8 +237,9 @@ each_field! {
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
-        repositories, protected, human, state_files, guardrails, state_uncommitted, settings, around, progress,
-        progress_rewritten, checks, flaky, wrote, put_back, before, red_at_start, undecided, proven,
+        repositories, protected, human, state_files, guardrails, state_uncommitted, settings, around,
+        progress, progress_rewritten, checks, flaky, wrote, put_back, before, red_at_start, undecided,
+        proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }

@@ -152,27 +152,3 @@ fn four_hundred_files_with_secrets_do_not_delay_the_start() {
     let took = started - begun(|kind| matches!(kind, EventKind::RunStarted { .. }));
     assert!(took.num_seconds() < 5, "{took:?} on a machine that may be busy");
 }
-
-/// A program that listens anywhere on this machine would act for a command.
-#[cfg(target_os = "linux")]
-#[test]
-fn no_socket_of_another_program_is_reached() {
-    if !has_tier("full") {
-        return;
-    }
-    // Outside of the temporary folders, which are private anyway.
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let socket = folder.path().join("a.sock");
-    let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
-    listener.set_nonblocking(true).expect("set");
-    let code = format!(
-        "import socket\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect({:?})\nexcept OSError as e:\n    print('refused', e)\n",
-        socket.display().to_string()
-    );
-    let repo = Repo::with("# Demo\n\n- [ ] one\n", &[("c.py", &code)]);
-    let script = "turns: [{steps: [{run: python3 c.py > out.txt}, {commit: tried}]}]";
-    let ran = repo.run(script, &["--max-iterations", "1", "--sandbox=full"]);
-    let tried = repo.git(&["log", "--all", "--format=%s"]);
-    assert!(tried.contains("tried"), "{tried}\n{}", ran.stdout);
-    assert!(listener.accept().is_err(), "a command reached the socket");
-}

@@ -365,7 +365,8 @@ impl Judge<'_> {
         let Some(text) = test.text() else { return self.harmless(place, test) };
         let first = text.split(['.', '/']).next().unwrap_or_default();
         let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
-        let mut is_module = text == "discover" || text.ends_with(".py");
+        let is_number = text.bytes().all(|b| b.is_ascii_digit());
+        let mut is_module = text == "discover" || text.ends_with(".py") || is_number;
         for module in [first.to_owned(), format!("{first}.py")] {
             for path in self.paths(place, &Arg::of(module))? {
                 is_module |= self.cx.kind(&path) != FileKind::Missing;

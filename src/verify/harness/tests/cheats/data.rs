@@ -194,8 +194,18 @@ fn judges_that_load_the_product_run_to_their_end() {
             &[product, ("qa.py", "from app import sq\nassert sq(2) == 4\n")],
             &["`qa.py`"],
         ),
+        // Its own last exit is no other end.
+        (
+            "python3 qa.py",
+            &[product, ("qa.py", "from app import sq\nexit(sq(2) != 4)\n")],
+            &["`qa.py`"],
+        ),
         // It may end where it says.
-        ("python3 qa.py", &[product, ("qa.py", "from app import sq\nexit(sq(2) != 4)\n")], &[]),
+        (
+            "python3 qa.py",
+            &[product, ("qa.py", "from app import sq\nexit(sq(2) != 4)\nprint(1)\n")],
+            &[],
+        ),
         // A helper of its own ends it.
         (
             "sh tests/qa.sh",
