@@ -1,7 +1,8 @@
-//! Tasks of Gradle, sbt, and Rake that build, test, and format. Gradle takes `pub` for `publish`, and sbt
-//! has a language of its own, so any other name may do anything.
+//! Tasks of Gradle, sbt, and Rake that build, test, and format. Gradle takes `pub` for `publish`,
+//! and sbt has a language of its own, so any other name may do anything.
 
 use crate::guard::programs::lists;
+use crate::guard::programs::verbs::camel_case;
 
 /// Tasks of Gradle, and first and last words of their names.
 const WHOLE: &str = "build assemble check test clean classes jar javadoc tasks projects dependencies help run \
@@ -19,15 +20,7 @@ const SBT_WITH_WORD: &str = "testOnly testQuick project";
 /// Is this a task of Gradle, with all of its name?
 pub(super) fn is_of_gradle(task: &str) -> bool {
     let name = task.rsplit(':').next().unwrap_or(task);
-    let mut words = vec![String::new()];
-    for c in name.chars() {
-        if c.is_uppercase() {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut() {
-            word.extend(c.to_lowercase());
-        }
-    }
+    let words = camel_case(name);
     let is = |list, word: Option<&String>| word.is_some_and(|word| lists(list, word));
     lists(WHOLE, name) || is(FIRST, words.first()) || is(LAST, words.last())
 }
@@ -40,9 +33,10 @@ pub(super) fn is_of_sbt(command: &str) -> bool {
         && (rest.is_empty() || lists(SBT_WITH_WORD, verb) && !rest.contains([' ', '-']))
 }
 
-/// Is this no task of Rake that fills or empties a database?
+/// Does a task of Rake keep the data of the database?
 pub(super) fn is_of_rake(task: &str) -> bool {
-    const DB: &str = "db:migrate db:migrate:status db:version db:seed db:test:prepare db:abort_if_pending_migrations";
+    const DB: &str = "db:migrate db:migrate:status db:version db:seed db:test:prepare \
+        db:abort_if_pending_migrations";
     !task.starts_with("db:") || lists(DB, task)
 }
 

@@ -11,7 +11,7 @@ use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::programs::table::{self, Entry, Kind};
-use crate::guard::programs::verbs::{in_words, refuse_publishing, refuse_verb};
+use crate::guard::programs::verbs::{in_words, refuse_meaning, refuse_publishing, refuse_verb};
 use std::path::Path;
 
 /// Characters that a shell would read.
@@ -442,50 +442,7 @@ impl Judge<'_> {
         if !name.starts_with("cmake") {
             refuse_publishing(&in_words(text))?;
         }
-        let words = in_words(text);
-        let mut parts = words.split([':', '-', '_', '.', '/', ' ']);
-        let installs = |part: &str| {
-            matches!(
-                part,
-                "install" | "uninstall" | "preinstall" | "postinstall" | "login" | "logout"
-            )
-        };
-        let destroys = |part: &str| {
-            matches!(
-                part,
-                "drop"
-                    | "reset"
-                    | "fresh"
-                    | "rollback"
-                    | "wipe"
-                    | "purge"
-                    | "truncate"
-                    | "nuke"
-                    | "rm"
-                    | "clobber"
-                    | "delete"
-                    | "destroy"
-            )
-        };
-        let shows = |part: &str| matches!(part, "env" | "printenv" | "secrets");
-        if parts.clone().any(installs) {
-            return Err(Denial::new(
-                "program.install",
-                format!("`{name} {text}` installs, by its name"),
-            ));
-        }
-        if parts.clone().any(destroys) {
-            return Err(Denial::new(
-                "program.verb",
-                format!("`{name} {text}` destroys data, by its name"),
-            ));
-        }
-        if parts.any(shows) {
-            return Err(Denial::new(
-                "env.dump",
-                format!("`{name} {text}` may print the environment"),
-            ));
-        }
+        refuse_meaning(name, text)?;
         self.harmless(place, value)
     }
 }

@@ -146,8 +146,8 @@ impl Judge<'_> {
         .instead("leave it, or move it: `mkdir -p _archive && mv FILE _archive/`"))
     }
 
-    /// The `.git` of a repository that this run made inside the workspace's, by accident mostly: a
-    /// commit of it would hold no files.
+    /// Is it the `.git` of a repository that this run made inside the workspace's, mostly by
+    /// accident? A commit of that would hold no files.
     fn is_of_new_repository(&mut self, git: &Path) -> bool {
         let Some(repository) = git.parent().filter(|_| git.ends_with(".git")) else { return false };
         let is_workspace = repository == self.cx.policy().workspace;
