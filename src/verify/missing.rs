@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
+use super::new_test::looks_for_new_test;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
 
 /// Messages of runners that find no test, no target, or no script of the name: programs, and the
@@ -95,6 +96,9 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
     // A script that was there has run: the missing part is what it tests, or part of it.
     let ran = !found.scripts.is_empty() || check.tests.iter().any(|count| count.ran > 0);
     if !ran && says_no_tests(&found.lines, &output) {
+        return true;
+    }
+    if found.scripts.is_empty() && looks_for_new_test(&check.command, start) {
         return true;
     }
     if !found.files.is_empty() {

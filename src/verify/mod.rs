@@ -27,6 +27,7 @@ mod leftovers;
 mod made_executable;
 mod master;
 mod missing;
+mod new_test;
 mod not_fetched;
 mod plan;
 mod proof_room;
