@@ -71,7 +71,8 @@ pub(super) fn used(code: &str, from: usize, to: usize) -> Used {
     let is_test = TESTS.is_match(body.lines().next().unwrap_or_default())
         || TESTS.is_match(code[..start].lines().last().unwrap_or_default());
     let everything = || code.lines().any(compares);
-    let hands_on = ["return", "yield", "=>"].iter().any(|word| head.contains(word));
+    let hands_on =
+        ["return", "yield", "=>"].iter().any(|word| head.contains(word)) || returned(head, rest());
     let goes_on =
         (call.contains("Popen") || call.starts_with("spawn(") || call.contains(".spawn("))
             && !code.contains(".wait()");
@@ -116,6 +117,22 @@ fn flows<'l>(head: &str, rest: impl Iterator<Item = &'l str>) -> bool {
     false
 }
 
+/// Whether a function hands on more than the exit status of what it sets here.
+fn returned<'l>(head: &str, rest: impl Iterator<Item = &'l str>) -> bool {
+    static STATUS_OF: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"\w+\.(?:returncode|exitstatus|exit_?code|exitCode|status|success\??|code)\b")
+    });
+    let names: Vec<String> =
+        assigned(head).into_iter().filter(|name| !STATUS.is_match(name)).collect();
+    let lines: Vec<&str> = rest.filter(|line| !line.trim().is_empty()).collect();
+    lines.iter().enumerate().any(|(at, line)| {
+        let is_last = lines.get(at + 1).is_some_and(|next| next.trim() == "end");
+        let returns = ["return ", "yield "].iter().any(|word| line.trim_start().starts_with(word));
+        let value = STATUS_OF.replace_all(line, "");
+        (returns || is_last) && names.iter().any(|name| deciding::mentions(&value, name))
+    })
+}
+
 /// The names that a line sets, by what stands before its value.
 fn assigned(line: &str) -> Vec<String> {
     static SETS: LazyLock<Regex> = LazyLock::new(|| {
@@ -132,8 +149,24 @@ fn assigned(line: &str) -> Vec<String> {
 fn compares(line: &str) -> bool {
     // The last value of a program: `a == b ? 0 : 1`.
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\?\s*[01]\s*:\s*[01]\b"));
+    static AND: LazyLock<Regex> = LazyLock::new(|| regex(r"\s(?:or|and|\|\||&&)\s"));
     let line = &*CHOICE.replace_all(line, "");
-    COMPARES.is_match(line) && !STATUS.is_match(line) && !only_claims(line)
+    AND.split(line).any(|part| {
+        COMPARES.is_match(part)
+            && (!STATUS.is_match(part) || has_more_than_status(part))
+            && !only_claims(part)
+    })
+}
+
+/// Whether more than an exit status is compared: `(code, out) == (0, "49")`, or a status that a
+/// script which only ends at once does not give.
+fn has_more_than_status(line: &str) -> bool {
+    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r#"(?:^|[^\w)\]])[(\[]\s*(?:[1-9]\d*\s*,|0\s*,\s*(?:[\[({]\s*)*["'`]?[^\s"'`\[\](){}])"#,
+        )
+    });
+    PAIR.is_match(line)
 }
 
 /// Whether all texts in a line say that all is well.

@@ -36,12 +36,15 @@ pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judge
     reader.finish()
 }
 
-/// Is it an awk program whose output is compared, and whose input is from `printf` and the like?
-fn is_compared_awk(before: &[ShellCommand], command: &ShellCommand) -> bool {
+/// Is it a program of awk, jq, or sed whose output is compared, and whose input is from `printf` and
+/// the like?
+fn is_compared_filter(before: &[ShellCommand], command: &ShellCommand) -> bool {
     let piped = before.iter().rev().take_while(|it| it.pipeline == command.pipeline);
     let prints = ["printf", "echo", "cat", "seq", "yes"];
     command.compared
-        && command.words.first().is_some_and(|word| word.ends_with("awk"))
+        && command.words.first().is_some_and(|word| {
+            word.ends_with("awk") || ["jq", "gojq", "sed"].contains(&word.as_str())
+        })
         && piped.filter_map(|it| it.words.first()).all(|word| prints.contains(&word.as_str()))
 }
 
@@ -223,7 +226,9 @@ impl Reader<'_> {
                 named::run(self, program, arguments, command, place, depth);
             }
             // `printf 1 | awk -f app.awk`: the program is what is compared.
-            Program::Looks if is_compared_awk(before, command) => self.subjects(arguments, place),
+            Program::Looks if is_compared_filter(before, command) => {
+                self.subjects(arguments, place)
+            }
             Program::Looks => {
                 self.looks(program, arguments, place, depth);
                 if program.ends_with("awk") && command.decides {

@@ -32,6 +32,8 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
         }
         more.iter().for_each(|at| found[*at].compared = true);
     }
+    let both: Vec<usize> = (0..found.len()).filter(|at| goes_both_ways(found, *at)).collect();
+    both.iter().for_each(|at| found[*at].compared = true);
     static TRAPS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\btrap\b[^\n]*\b(?:ERR|DEBUG|CHLD|SIGCHLD)\b").expect("valid")
     });
@@ -42,6 +44,23 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
         let counts = counts || command.function.is_some();
         command.decides = !command.compared && counts;
     }
+}
+
+/// Whether a script must succeed here and fail there, or the other way around: its exit status is
+/// what the check compares.
+fn goes_both_ways(found: &[ShellCommand], at: usize) -> bool {
+    let script = |command: &ShellCommand| {
+        let words = unwrapped(&command.words);
+        let program = words.first()?;
+        let is_path = program.contains('/');
+        let runs = matches!(programs::program(program), Program::Shell | Program::Interpreter);
+        let options = words.iter().skip(1).take_while(|word| word.starts_with('-')).count();
+        let end = if is_path { 1 } else { options + 2 };
+        (is_path || runs).then(|| words.iter().take(end).cloned().collect())
+    };
+    let one: Option<Vec<String>> = script(&found[at]);
+    let must_fail = found[at].must_fail;
+    one.is_some() && found.iter().any(|it| it.must_fail != must_fail && script(it) == one)
 }
 
 /// Whether a command runs one of its words, as `sh -c "$(cat x)"` and `bash <(cat x)` do.
@@ -82,6 +101,7 @@ fn compares(command: &ShellCommand) -> bool {
             arguments.iter().any(|word| OPERATORS.contains(&word.as_str()))
         }
         "git" => arguments.iter().any(|word| matches!(word.as_str(), "diff" | "grep" | "status")),
+        "sort" => arguments.iter().any(|it| ["-c", "-C", "--check"].contains(&it.as_str())),
         name if COMPARERS.contains(&name) => true,
         name => match programs::program(name) {
             Program::Shell | Program::Interpreter => arguments

@@ -52,6 +52,28 @@ fn gives_up(tokens: &[Token]) -> bool {
     }
 }
 
+/// Does a branch say that the check failed: `exit 1`, `bad=1`? It ends with one of these words.
+fn reports_failure(tokens: &[Token], ends: &[&str]) -> bool {
+    let words = tokens.iter().map(|token| match token {
+        Token::Word { text, .. } => text.as_str(),
+        Token::Operator(operator) => operator,
+        Token::Document(_) => "",
+    });
+    let in_braces = matches!(tokens.first(), Some(Token::Word { text, .. }) if text == "{");
+    let is_end = |word: &&str| ends.contains(word) && (!in_braces || *word == "}");
+    let words: Vec<&str> = words.take_while(|word| !is_end(word)).collect();
+    words.iter().enumerate().any(|(at, word)| match word.split_once('=') {
+        Some((name, value)) => {
+            let counts = ["bad", "rc", "ret", "err", "status", "fail", "result", "problem"];
+            counts.iter().any(|it| name.starts_with(it)) && !["", "0"].contains(&value)
+        }
+        None if matches!(*word, "exit" | "return") => {
+            words.get(at + 1).is_some_and(|code| !["0", ";", "\n"].contains(code))
+        }
+        None => *word == "false" && at == 0 || word.starts_with("fail") || *word == "die",
+    })
+}
+
 /// A text while it is read.
 struct Reading<'t> {
     tokens: &'t [Token],
@@ -187,6 +209,11 @@ impl Scanner {
                     at.groups.push(self.found.len());
                 }
                 at.command.conditional |= matches!(text, "!" | "not");
+                at.command.must_fail ^= matches!(text, "!" | "not");
+                if text == "then" && reports_failure(&at.tokens[at.next..], &["fi", "else", "elif"])
+                {
+                    self.reverse_last();
+                }
                 // A condition's status counts.
                 at.list_start = self.found.len();
             }
@@ -274,6 +301,9 @@ impl Scanner {
             "&&" | "||" => {
                 self.end(at, true);
                 self.asked_from(at.chain_start);
+                if operator == "&&" && reports_failure(&at.tokens[at.next..], &["}", ";", "\n"]) {
+                    self.reverse_last();
+                }
                 if operator == "||" && !gives_up(&at.tokens[at.next..]) {
                     at.alternatives = true;
                     for command in self.found.iter_mut().skip(at.chain_start + 1) {
@@ -356,6 +386,13 @@ impl Scanner {
         (at.chain_start, at.alternatives) = (at.list_start, false);
     }
 
+    /// Success of the last command is a failure of the check.
+    fn reverse_last(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.must_fail ^= true;
+        }
+    }
+
     /// Later commands depend on the exit status of these.
     fn asked_from(&mut self, from: usize) {
         self.found[from..].iter_mut().for_each(|command| command.asked = true);
@@ -392,6 +429,7 @@ impl Scanner {
             code: false,
             asked: false,
             decides: false,
+            must_fail: false,
         }
     }
 

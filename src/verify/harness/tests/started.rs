@@ -173,3 +173,67 @@ fn a_script_that_only_speaks_for_itself_is_a_judge() {
         }
     }
 }
+
+/// What a command line does is compared in tests of all kinds: its status together with its output.
+#[test]
+fn a_program_whose_output_and_status_are_compared_is_the_product() {
+    in_code(
+        "python3 check.py",
+        "check.py",
+        &[
+            "def gate():\n    p = subprocess.run(['sh', 'g'], capture_output=True)\n    return p.returncode\n\nassert gate() == 0",
+            "def call(*words):\n    p = subprocess.run(words, capture_output=True, text=True)\n    return p.returncode\n\nassert call('sh', 'g') == 0, 'gate'",
+            "def call(*words):\n    p = subprocess.run(words, capture_output=True, text=True)\n    return p.returncode, p.stdout\n\nassert call('sh', 'g') == (0, '')",
+            "p = subprocess.run(['sh', 'g'], capture_output=True)\nif p.returncode or p.stdout == 'FAIL':\n    sys.exit(1)",
+        ],
+        &[
+            "def sq(*args):\n    p = subprocess.run(['sh', 'sq.sh', *args], capture_output=True, text=True)\n    return p.returncode, p.stdout.split()\n\nassert sq('7') == (0, ['49'])\nassert sq('x') == (2, [])",
+            "p = subprocess.run(['sh', 'sq.sh', '7'], capture_output=True, text=True)\ngot = list(csv.reader(io.StringIO(p.stdout)))\nif p.returncode or got != want:\n    sys.exit(1)",
+        ],
+    );
+    in_code(
+        "ruby check.rb",
+        "check.rb",
+        &["out, status = Open3.capture2e('sh g')\nputs out\nexit 1 unless status.success?"],
+        &[
+            "def sq(n)\n  out, status = Open3.capture2e('sh', 'sq.sh', n)\n  [status.exitstatus, out.lines.map(&:chomp)]\nend\n\nabort unless sq('x') == [1, ['x is no number']]",
+        ],
+    );
+}
+
+#[test]
+fn a_script_that_must_succeed_here_and_fail_there_is_the_product() {
+    let gate = "sh g || exit 1\n";
+    for looks in [
+        "ok() { sh sq.sh \"$1\" > log 2>&1 || { echo \"$1\"; bad=1; }; }\nno() { if sh sq.sh \"$1\"; then bad=1; fi; }\nok 1\nno 2\nexit $bad\n",
+        "set -e\nsh sq.sh good.txt\n! sh sq.sh bad.txt\n",
+        "set -e\nsh sq.sh good.txt\nsh sq.sh bad.txt && exit 1\n",
+        "set -e\nout=$(sh sq.sh logs/a.log)\nprintf '%s\\n' \"$out\" | LC_ALL=C sort -c\n",
+    ] {
+        let text = format!("{gate}{looks}");
+        verify(&[Case {
+            check: "sh check.sh",
+            files: &[("check.sh", &text), GATE, SQ],
+            decides: "g",
+            product: "sq.sh",
+        }]);
+    }
+    // It must only fail, or only succeed: nothing tells it from a script that judges.
+    for check in ["! sh g", "sh g && sh g --all", "if sh g; then exit 1; fi"] {
+        verify(&[Case { check, files: &[GATE, SQ], decides: "g", product: "sq.sh" }]);
+    }
+}
+
+#[test]
+fn a_program_of_jq_whose_output_is_compared_is_the_product() {
+    let files = [
+        ("flat.jq", "."),
+        ("ok.jq", "."),
+        ("a.json", "{}"),
+        (
+            "check.sh",
+            "set -e\njq -e -f ok.jq a.json\ngot=$(echo '{}' | jq -cSf flat.jq)\n[ \"$got\" = '{\"a.b\":1}' ]\n",
+        ),
+    ];
+    verify(&[Case { check: "sh check.sh", files: &files, decides: "ok.jq", product: "flat.jq" }]);
+}
