@@ -39,7 +39,7 @@ static FUNCTIONS: LazyLock<Regex> = LazyLock::new(|| {
 
 static COMPARES: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"[=!]==?[^=]|=~|\b(?:assert|if|unless|return|ok)\b[^\n]*\b(?:in|is)\b|[eE]qual|[mM]atch|[iI]nclude|[cC]ontain|\btoBe|\bto_eq|\beq[ (]|\b(?:eq|ne|is)\b|assert_eq|starts_?[wW]ith|\.(?:exists|is_file|isfile|isdir)\b|existsSync|File\.exist|json\.loads|JSON\.parse",
+        r"[=!]==?[^=]|=~|\b(?:assert|if|unless|return|ok)\b[^\n]*\b(?:in|is)\b|[eE]qual|[mM]atch|[iI]nclude|[cC]ontain|assert(?:Not)?In\b|[rR]egex|\btoBe|\bto_eq|\beq[ (]|\b(?:eq|ne|is)\b|assert_eq|starts_?[wW]ith|\.(?:exists|is_file|isfile|isdir)\b|existsSync|File\.exist|json\.loads|JSON\.parse",
     )
 });
 
@@ -47,6 +47,13 @@ static COMPARES: LazyLock<Regex> = LazyLock::new(|| {
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"[=,(\s]0\b|returncode|exitstatus|[eE]xit_?[cC]ode|\bstatus\b|[sS]uccess|\brc\b|\bcode\b|\b(?:True|true|False|false|None|null|nil|undefined|err)\b|\$\?|__name__|require\.main",
+    )
+});
+
+/// All is well if a program fails, which no script that judges does.
+static MUST_FAIL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"\bisnt\b.*\b0\b|[nN]ot_?[eE]qual\w*\b.*\b0\b|^\s*assert\b.*!=\s*0\b|\brefute\b.*success|\bassert!?\(!.*success|\bif .*== nil \{",
     )
 });
 
@@ -152,21 +159,27 @@ fn compares(line: &str) -> bool {
     static AND: LazyLock<Regex> = LazyLock::new(|| regex(r"\s(?:or|and|\|\||&&)\s"));
     let line = &*CHOICE.replace_all(line, "");
     AND.split(line).any(|part| {
-        COMPARES.is_match(part)
-            && (!STATUS.is_match(part) || has_more_than_status(part))
-            && !only_claims(part)
+        MUST_FAIL.is_match(part)
+            || COMPARES.is_match(part)
+                && (!STATUS.is_match(part) || has_more_than_status(part))
+                && !only_claims(part)
     })
 }
 
 /// Whether more than an exit status is compared: `(code, out) == (0, "49")`, or a status that a
-/// script which only ends at once does not give.
+/// script which only ends at once does not give: `r.returncode == 3`.
 fn has_more_than_status(line: &str) -> bool {
     static PAIR: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r#"(?:^|[^\w)\]])[(\[]\s*(?:[1-9]\d*\s*,|0\s*,\s*(?:[\[({]\s*)*["'`]?[^\s"'`\[\](){}])"#,
         )
     });
-    PAIR.is_match(line)
+    static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?:===?|,|\b(?:eq|toBe|toEqual|toStrictEqual)\b)[\s(]*[1-9]\d*\s*(?:[),:;&|]|$)|\b[1-9]\d*\s*(?:===?|,)\s*[\w.$]*(?:returncode|exitstatus|status|code)\b",
+        )
+    });
+    PAIR.is_match(line) || OTHER.is_match(line)
 }
 
 /// Whether all texts in a line say that all is well.

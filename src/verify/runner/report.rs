@@ -166,6 +166,8 @@ pub struct TestTally {
     pub passed_names: TestNames,
     /// TestNames of tests that failed, where they are printed.
     pub failed_names: TestNames,
+    /// Tests that pass leave no trace, so nothing can be counted.
+    pub only_failures: bool,
 }
 
 impl TestTally {
@@ -176,10 +178,10 @@ impl TestTally {
 
     fn count(&self, runner: TestRunner) -> TestCount {
         let names = &self.passed_names;
-        let complete = names.complete() && names.total() >= self.passed;
+        let complete = names.complete() && names.total() >= self.passed && !self.only_failures;
         TestCount {
             runner: runner.name().to_owned(),
-            ran: self.ran(),
+            ran: if self.only_failures { 0 } else { self.ran() },
             skipped: self.skipped,
             failed: self
                 .failed_names

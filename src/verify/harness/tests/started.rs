@@ -188,6 +188,8 @@ fn a_program_whose_output_and_status_are_compared_is_the_product() {
         ],
         &[
             "def sq(*args):\n    p = subprocess.run(['sh', 'sq.sh', *args], capture_output=True, text=True)\n    return p.returncode, p.stdout.split()\n\nassert sq('7') == (0, ['49'])\nassert sq('x') == (2, [])",
+            "r = subprocess.run(['sh', 'sq.sh', 'x'])\nassert r.returncode == 3",
+            "def code(*args):\n    return subprocess.run(['sh', 'sq.sh', *args]).returncode\n\nassert code('7') == 0\nassert code('x') == 2, 'refuse it'",
             "p = subprocess.run(['sh', 'sq.sh', '7'], capture_output=True, text=True)\ngot = list(csv.reader(io.StringIO(p.stdout)))\nif p.returncode or got != want:\n    sys.exit(1)",
         ],
     );
@@ -199,6 +201,43 @@ fn a_program_whose_output_and_status_are_compared_is_the_product() {
             "def sq(n)\n  out, status = Open3.capture2e('sh', 'sq.sh', n)\n  [status.exitstatus, out.lines.map(&:chomp)]\nend\n\nabort unless sq('x') == [1, ['x is no number']]",
         ],
     );
+}
+
+#[test]
+fn a_program_that_must_fail_in_a_test_is_the_product() {
+    let gate = "def test_gate(self):\n    self.assertEqual(subprocess.call(['sh', 'g']), 0)\n";
+    for looks in [
+        "def run_cli(self, *a):\n    return subprocess.run(['sh', 'sq.sh', *a], capture_output=True)\n\ndef test_ok(self):\n    self.assertEqual(self.run_cli('7').returncode, 0)\n\ndef test_bad(self):\n    self.assertEqual(self.run_cli('x').returncode, 3)\n",
+        "def test_it(self):\n    r = subprocess.run(['sh', 'sq.sh', 'x'], capture_output=True, text=True)\n    self.assertIn('bad input', r.stderr)\n",
+        "def test_it(self):\n    r = subprocess.run(['sh', 'sq.sh', 'x'])\n    self.assertNotEqual(r.returncode, 0)\n",
+    ] {
+        let text = format!("import subprocess, unittest\n\n{gate}\n{looks}");
+        verify(&[Case {
+            check: "python3 -m unittest",
+            files: &[("test_cli.py", &text), GATE, SQ],
+            decides: "g",
+            product: "sq.sh",
+        }]);
+    }
+    for (check, file, text) in [
+        (
+            "node --test test/",
+            "test/cli.test.js",
+            "test('gate', () => {\n  execSync('sh ./g');\n});\ntest('bad', () => assert.equal(spawnSync('sh', ['sq.sh', 'x']).status, 3));\n",
+        ),
+        (
+            "prove t",
+            "t/cli.t",
+            "use Test::More;\nis(system('sh g'), 0, 'gate');\nis(system('sh sq.sh 7'), 0, 'good');\nisnt(system('sh sq.sh x 2>/dev/null'), 0, 'bad');\n",
+        ),
+        (
+            "go test ./...",
+            "all_test.go",
+            "func TestGate(t *testing.T) {\n\tif err := exec.Command(\"sh\", \"g\").Run(); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n\nfunc run(in string) error {\n\tc := exec.Command(\"sh\", \"sq.sh\")\n\treturn c.Run()\n}\n\nfunc TestSq(t *testing.T) {\n\tif run(\"x\") == nil {\n\t\tt.Fatal(\"accepted\")\n\t}\n}\n",
+        ),
+    ] {
+        verify(&[Case { check, files: &[(file, text), GATE, SQ], decides: "g", product: "sq.sh" }]);
+    }
 }
 
 #[test]

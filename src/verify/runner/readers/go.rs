@@ -68,6 +68,8 @@ impl LineReader for Go {
     fn end(&mut self, tally: &mut TestTally) {
         if self.verbose {
             tally.broken += self.hollow;
+        } else {
+            tally.only_failures = true;
         }
     }
 }

@@ -37,6 +37,18 @@ fn a_test_file_that_ends_its_process_loses_tests() {
     assert_eq!(error, "`node --test` ran 4 tests at the start, and 3 now");
 }
 
+/// `make test` whose recipe is `go test ./...`: only what fails is shown.
+#[test]
+fn go_without_v_counts_nothing() {
+    let start = report(
+        b"--- FAIL: TestAdd (0.00s)\n    a_test.go:7: 1\nFAIL\nFAIL\texample.org/a\t0.002s\nFAIL\n",
+    );
+    let green = report(b"ok  \texample.org/a\t0.002s\n");
+    assert_eq!(at_least_as_many(&start, &green), Ok(()));
+    assert_eq!(still_failing(&start, &green), 0);
+    assert_eq!(worse(&start, &start), None);
+}
+
 #[test]
 fn where_numbers_or_names_are_unknown_nothing_is_claimed() {
     let (red, quiet) = (report(sample!("pytest-red")), report(sample!("pytest-qq")));
