@@ -129,8 +129,7 @@ impl ProofRoom {
         shown: Shown<'_>,
         (checks, options): (&dyn Checks, &CheckOptions),
     ) -> Result<CheckOptions, VerifyError> {
-        let edits: Vec<TreeEdit> = self.human.iter().chain(shown.edits).cloned().collect();
-        let waiting = self.room.hold(shown.commit, &edits)?;
+        let waiting = self.room.hold(shown.commit, (&self.human, shown.edits))?;
         self.place.borrowed = self.room.borrowed();
         let options = CheckOptions {
             dir: self.place.work.clone(),

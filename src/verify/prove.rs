@@ -418,6 +418,12 @@ impl Harness {
             protect: rules.protect,
         };
         let mut found = put_back(&question, &known.get(&question));
+        // An old file that cannot be read would be put back as an empty one.
+        if let Some(path) = start.unreadable().or(now.unreadable()) {
+            let source = "its object is missing or destroyed in git's data".into();
+            let operation = "read a file that decides";
+            return Err(VerifyError::Git { operation, path: path.to_owned(), source });
+        }
         // The task's own files have their own rules.
         found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
         found.changed.retain(|path| !rules.layout.is_state_file(path));

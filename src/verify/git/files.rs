@@ -1,5 +1,6 @@
 //! Trees: read, compared, and laid over each other.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl GitRepo {
                 }
             }
         }
-        Ok(TreeFiles { repo, name, entries, edited })
+        Ok(TreeFiles { repo, name, entries, edited, unreadable: OnceCell::new() })
     }
 }
 

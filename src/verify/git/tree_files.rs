@@ -2,6 +2,7 @@
 //!
 //! Invariant: libgit2 compares the content of every object that it reads with its name.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,14 @@ pub struct TreeFiles {
     pub(super) name: Option<[u8; 20]>,
     pub(super) entries: Entries,
     pub(super) edited: BTreeMap<PathBuf, Vec<u8>>,
+    pub(super) unreadable: OnceCell<PathBuf>,
+}
+
+impl TreeFiles {
+    /// A file whose object is gone or destroyed, if one was read.
+    pub fn unreadable(&self) -> Option<&Path> {
+        self.unreadable.get().map(PathBuf::as_path)
+    }
 }
 
 impl SourceTree for TreeFiles {
@@ -34,6 +43,10 @@ impl SourceTree for TreeFiles {
         }
         let entry = self.entries.get(path).filter(|entry| entry.kind != EntryKind::Gitlink)?;
         let id = git2::Oid::from_bytes(&entry.id).ok()?;
-        Some(self.repo.find_blob(id).ok()?.content().to_vec())
+        let blob = self.repo.find_blob(id);
+        if blob.is_err() {
+            self.unreadable.get_or_init(|| path.to_owned());
+        }
+        Some(blob.ok()?.content().to_vec())
     }
 }

@@ -13,13 +13,13 @@ use super::builds;
 use super::data;
 use super::expand::{Variables, globbed};
 use super::expected;
-use super::files::SourceTree;
+use super::files::{SourceTree, text};
 use super::loaded;
 use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program, name_of};
 use super::reader::{Judges, ReadAt, Reader, Unread};
-use super::shell::{ShellCommand, scan_within};
+use super::shell::{ShellCommand, looked_at_files, scan_within};
 use super::sources;
 use super::table::Table;
 use super::tasks;
@@ -180,6 +180,10 @@ impl Reader<'_> {
             let inner = ShellCommand { words, ..command.clone() };
             return self.command(&inner, before, all, place, depth + 1);
         }
+        if command.decides && self.makes_what_is_checked(command, words, all, place) {
+            let command = ShellCommand { decides: false, compared: true, ..command.clone() };
+            return self.command(&command, before, all, place, depth);
+        }
         let program = name_of(word);
         if command.code {
             self.runner(arguments, place, depth);
@@ -286,6 +290,35 @@ impl Reader<'_> {
                 self.folders(arguments, place, depth);
             }
         }
+    }
+
+    /// Whether a check's line runs a script that writes a file which the rest of the line looks at:
+    /// `python3 gen.py && grep -q BLUE colors.h`. The script's text or its redirection has the name.
+    fn makes_what_is_checked(
+        &self,
+        command: &ShellCommand,
+        words: &[String],
+        all: &[ShellCommand],
+        place: &ReadAt,
+    ) -> bool {
+        if !place.direct || place.script.is_some() {
+            return false;
+        }
+        let mut files = words.iter().take(4).filter_map(|word| self.file(word, place));
+        let runs_scripts = words.first().is_some_and(|word| {
+            matches!(programs::program(word), Program::Shell | Program::Interpreter)
+                || self.file(word, place).is_some()
+        });
+        let script = files.next().filter(|_| runs_scripts);
+        let Some(script) = script.filter(|path| !self.is_known(path)) else { return false };
+        let Some(code) = text(self.start, &script) else { return false };
+        let at = all.iter().position(|it| it.words == command.words).unwrap_or_default();
+        let looked_at = looked_at_files(all.get(at + 1..).unwrap_or_default());
+        looked_at.filter(|name| *name != script.to_string_lossy()).any(|name| {
+            let last = name.rsplit('/').next().unwrap_or(name);
+            let is_name = last.len() > 3 && last.contains('.') || name.contains('/');
+            is_name && (code.contains(last) || command.outputs.iter().any(|it| it == name))
+        })
     }
 
     /// The files in folders that are run one after the other.

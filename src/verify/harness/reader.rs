@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a name says that a file belongs to the checks.
-    fn is_known(&self, path: &Path) -> bool {
+    pub(super) fn is_known(&self, path: &Path) -> bool {
         self.table.role(path).is_some()
             || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check))
     }

@@ -125,11 +125,34 @@ pub(super) fn sourced(
     let calls: Vec<&ShellCommand> = all.iter().filter(called).collect();
     let known = reader.table.role(&path).is_some()
         || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-    if known || calls.is_empty() || calls.iter().any(|command| !command.compared) {
+    // `is_even 4 && ! is_even 3`
+    let both_ways = |it: &ShellCommand| {
+        let same = calls.iter().filter(|other| other.words.first() == it.words.first());
+        same.into_iter().any(|other| other.must_fail != it.must_fail)
+    };
+    let is_product = match calls.is_empty() {
+        true => place.direct && place.script.is_none() && compares_variable(&code, all),
+        false => calls.iter().all(|command| command.compared || both_ways(command)),
+    };
+    if known || !is_product {
         reader.judge(&path, place, depth);
     } else {
         reader.found.subjects.insert(path);
     }
+}
+
+/// Whether commands compare a variable that sourced code sets: `. ./env.sh && test "$APP" = prod`.
+fn compares_variable(code: &str, all: &[ShellCommand]) -> bool {
+    static SETS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=").expect("valid")
+    });
+    SETS.captures_iter(code).any(|set| {
+        let value = [format!("${}", &set[1]), format!("${{{}}}", &set[1])];
+        let is_test = |it: &&ShellCommand| {
+            it.words.first().is_some_and(|word| ["test", "[", "[["].contains(&word.as_str()))
+        };
+        all.iter().filter(is_test).any(|it| it.words.iter().any(|word| value.contains(word)))
+    })
 }
 
 /// The files that code loads, each with the paths to try in order.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git2::build::CheckoutBuilder;
-use git2::{ErrorCode, Index, Repository};
+use git2::{Commit, ErrorCode, Index, Repository};
 
 use super::{Held, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
@@ -35,13 +35,18 @@ struct Brought {
 }
 
 impl PrivateRepo {
-    /// Holds a commit, with these edits of its tree. Returns the files that a filter program
-    /// still has to make (see [`PrivateRepo::made`]).
+    /// Holds a commit, with edits of its tree: those of the human, which are not committed, and
+    /// others. The latter are part of the commit at HEAD, since a check may clone the room. Returns
+    /// the files that a filter program still has to make (see [`PrivateRepo::made`]).
     ///
     /// # Errors
     /// If an object is missing, its content does not match its name, or a file cannot be
     /// written.
-    pub fn hold(&mut self, commit: &Oid, edits: &[TreeEdit]) -> Result<Vec<PathBuf>, VerifyError> {
+    pub fn hold(
+        &mut self,
+        commit: &Oid,
+        (human, edits): (&[TreeEdit], &[TreeEdit]),
+    ) -> Result<Vec<PathBuf>, VerifyError> {
         let failed = failed("bring a commit into the proof room", &self.work);
         if self.held.is_none() {
             self.keep_patterns();
@@ -49,9 +54,10 @@ impl PrivateRepo {
         let id = git2::Oid::from_str(commit.as_str()).map_err(&failed)?;
         self.reset(Some(id), self.held.as_ref().map(|held| &*held.index))?;
         let repo = self.open()?;
-        let base = repo.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed)?;
-        let tree = if edits.is_empty() { Ok(base.id()) } else { edited(&repo, &base, edits) };
-        let tree = tree.map_err(&failed)?;
+        let base = repo.find_commit(id).map_err(&failed)?;
+        let head = with_edits(&repo, &base, edits).map_err(&failed)?;
+        let all = [human, edits].concat();
+        let tree = base.tree().and_then(|tree| edited(&repo, &tree, &all)).map_err(&failed)?;
         let before = self.held.as_ref().map(|held| held.tree);
         let Brought { written: differ, gone, modules } =
             self.bring(&repo, before, tree).map_err(&failed)?;
@@ -63,8 +69,9 @@ impl PrivateRepo {
         self.made.retain(|path, _| !differ.contains(path));
         self.pointers.retain(|path| !differ.contains(path) && !gone.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
-        self.held = Some(Held { commit: id, tree, index: Arc::default() });
         drop(base);
+        self.point_at(head)?;
+        self.held = Some(Held { commit: id, head, tree, index: Arc::default() });
         self.keep_index()?;
         self.keep_open(repo);
         Ok(waiting)
@@ -164,7 +171,7 @@ impl PrivateRepo {
                 self.modules.insert(at.clone(), module);
             }
             let Some(module) = self.modules.get_mut(&at) else { continue };
-            match module.hold(&Oid::new(commit.to_string()), &[]) {
+            match module.hold(&Oid::new(commit.to_string()), (&[], &[])) {
                 Err(VerifyError::Git { source, .. }) if is_missing(&*source) => {
                     self.modules.remove(&at);
                     let folder = self.work.join(&at);
@@ -187,6 +194,22 @@ impl PrivateRepo {
             git_dir.join("objects").is_dir().then(|| RoomSource::only_objects(&git_dir))
         })
     }
+}
+
+/// The commit, or one like it with edits of its tree.
+fn with_edits(
+    repo: &Repository,
+    commit: &Commit<'_>,
+    edits: &[TreeEdit],
+) -> Result<git2::Oid, git2::Error> {
+    if edits.is_empty() {
+        return Ok(commit.id());
+    }
+    let tree = repo.find_tree(edited(repo, &commit.tree()?, edits)?)?;
+    let parents: Vec<Commit<'_>> = commit.parents().collect();
+    let parents: Vec<&Commit<'_>> = parents.iter().collect();
+    let message = String::from_utf8_lossy(commit.message_bytes());
+    repo.commit(None, &commit.author(), &commit.committer(), &message, &tree, &parents)
 }
 
 /// Does the repository lack an object?

@@ -72,6 +72,8 @@ impl std::fmt::Debug for Handle {
 #[derive(Clone, Debug)]
 struct Held {
     commit: git2::Oid,
+    /// The commit at HEAD: with edits, one like it.
+    head: git2::Oid,
     tree: git2::Oid,
     /// The index that belongs to it. Several MB in a large repository.
     index: Arc<[u8]>,
@@ -191,12 +193,17 @@ impl PrivateRepo {
             fs::create_dir_all(&path).map_err(io_error("make", &path))?;
         }
         if let Some(head) = head {
-            write(&self.git(&self.branch), format!("{head}\n").as_bytes())?;
+            self.point_at(head)?;
         }
         match index {
             Some(index) if !keeps_index => write(&self.git("index"), index),
             _ => Ok(()),
         }
+    }
+
+    /// Lets the branch point at a commit.
+    fn point_at(&self, head: git2::Oid) -> Result<(), VerifyError> {
+        write(&self.git(&self.branch), format!("{head}\n").as_bytes())
     }
 
     fn config(&self) -> String {

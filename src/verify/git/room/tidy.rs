@@ -76,7 +76,7 @@ impl PrivateRepo {
         let before = SystemTime::now();
         let look = self.on_disk.look(&self.work);
         open_up(&self.work.join(".git"));
-        self.reset(Some(held.commit), Some(&held.index))?;
+        self.reset(Some(held.head), Some(&held.index))?;
         self.put_patterns_back(&look)?;
         tidied.changed.extend(self.remove_strays(&look)?);
         if look.doubtful.is_empty() && !look.odd {

@@ -45,6 +45,8 @@ pub(in crate::verify) struct ShellCommand {
     pub(in crate::verify::harness) asked: bool,
     /// Its exit status may decide.
     pub(in crate::verify::harness) decides: bool,
+    /// It goes on beside what follows: `node server.js &`.
+    pub(in crate::verify) background: bool,
     /// All is well if it fails: `! sh app.sh`, `if sh app.sh; then exit 1; fi`.
     pub(in crate::verify) must_fail: bool,
 }

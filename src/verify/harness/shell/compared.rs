@@ -32,14 +32,17 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
         }
         more.iter().for_each(|at| found[*at].compared = true);
     }
-    let both: Vec<usize> = (0..found.len()).filter(|at| goes_both_ways(found, *at)).collect();
+    let both = (0..found.len()).filter(|at| goes_both_ways(found, *at));
+    let both: Vec<usize> = both.chain(of_other_status(found)).collect();
     both.iter().for_each(|at| found[*at].compared = true);
     static TRAPS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\btrap\b[^\n]*\b(?:ERR|DEBUG|CHLD|SIGCHLD)\b").expect("valid")
     });
-    let asked = ["$?", "PIPESTATUS", "pipestatus", "wait"];
-    let asked = asked.iter().any(|word| text.contains(word)) || TRAPS.is_match(text);
+    let waits = text.contains("wait");
+    let asked = ["$?", "PIPESTATUS", "pipestatus"];
+    let asked = waits || asked.iter().any(|word| text.contains(word)) || TRAPS.is_match(text);
     for command in found {
+        let asked = asked && (waits || !command.background);
         let counts = command.usage != Use::Ignored || asked || command.asked;
         let counts = counts || command.function.is_some();
         command.decides = !command.compared && counts;
@@ -61,6 +64,31 @@ fn goes_both_ways(found: &[ShellCommand], at: usize) -> bool {
     let one: Option<Vec<String>> = script(&found[at]);
     let must_fail = found[at].must_fail;
     one.is_some() && found.iter().any(|it| it.must_fail != must_fail && script(it) == one)
+}
+
+/// Commands whose exit status is compared with another than 0: `app x; test $? -eq 4`,
+/// `app x; rc=$?; [ "$rc" = 64 ]`. No script that judges has to end like that.
+fn of_other_status(found: &[ShellCommand]) -> Vec<usize> {
+    let before = |at: usize| (0..at).rev().find(|at| !found[*at].words.is_empty());
+    let asks = |command: &ShellCommand| {
+        let words = unwrapped(&command.words);
+        let is_test = matches!(words.first().map(String::as_str), Some("test" | "[" | "[["));
+        let equal = words.iter().position(|word| matches!(word.as_str(), "-eq" | "=" | "=="))?;
+        let (one, other) = (words.get(equal.checked_sub(1)?)?, words.get(equal + 1)?);
+        let is_other = other.parse::<u8>().is_ok_and(|code| code > 0);
+        (is_test && is_other).then(|| one.clone())
+    };
+    let subject = |at: usize| {
+        let asked = asks(&found[at])?;
+        if asked == "$?" {
+            return before(at);
+        }
+        let sets = |it: &ShellCommand| {
+            it.assignments.iter().any(|(name, value)| value == "$?" && uses(&asked, name))
+        };
+        before((0..at).rev().find(|at| sets(&found[*at]))?)
+    };
+    (0..found.len()).filter_map(subject).collect()
 }
 
 /// Whether a command runs one of its words, as `sh -c "$(cat x)"` and `bash <(cat x)` do.
@@ -219,6 +247,17 @@ impl Settled<'_> {
 pub(in super::super) fn compared_files(commands: &[ShellCommand]) -> impl Iterator<Item = &str> {
     let comparing = commands.iter().filter(|command| command.compared || compares(command));
     let words = comparing.flat_map(|command| command.words.iter().skip(1).chain(&command.stdin));
+    words.map(|word| word.trim_start_matches("./"))
+}
+
+/// Words of commands that look at more than a script's own claim of success: the files that they
+/// look at or run are among them.
+pub(in super::super) fn looked_at_files(commands: &[ShellCommand]) -> impl Iterator<Item = &str> {
+    let looking = commands.iter().filter(|command| {
+        let words = unwrapped(&command.words).split_first();
+        words.is_some_and(|(program, arguments)| !only_asks_for_success(program, arguments))
+    });
+    let words = looking.flat_map(|command| command.words.iter().chain(&command.stdin));
     words.map(|word| word.trim_start_matches("./"))
 }
 

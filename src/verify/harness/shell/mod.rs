@@ -9,7 +9,7 @@ mod scanner;
 
 pub(super) use command::{ComparedElsewhere, Flow, Into, uses};
 pub(in crate::verify) use command::{ShellCommand, Use};
-pub(super) use compared::compared_files;
+pub(super) use compared::{compared_files, looked_at_files};
 
 /// The simple commands of a line in order, inner ones included.
 pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {

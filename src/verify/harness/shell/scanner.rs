@@ -366,6 +366,7 @@ impl Scanner {
             || at.label && operator == "\n" && at.command.words.is_empty();
         if operator == "&" {
             at.command.usage = at.command.usage.max(Use::Ignored);
+            at.command.background = true;
         }
         self.end(at, true);
         if ends_list(&at.tokens[at.next..]) {
@@ -429,6 +430,7 @@ impl Scanner {
             code: false,
             asked: false,
             decides: false,
+            background: false,
             must_fail: false,
         }
     }

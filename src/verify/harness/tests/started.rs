@@ -247,6 +247,9 @@ fn a_script_that_must_succeed_here_and_fail_there_is_the_product() {
         "ok() { sh sq.sh \"$1\" > log 2>&1 || { echo \"$1\"; bad=1; }; }\nno() { if sh sq.sh \"$1\"; then bad=1; fi; }\nok 1\nno 2\nexit $bad\n",
         "set -e\nsh sq.sh good.txt\n! sh sq.sh bad.txt\n",
         "set -e\nsh sq.sh good.txt\nsh sq.sh bad.txt && exit 1\n",
+        "sh sq.sh x; test $? -eq 4\n",
+        "sh sq.sh x 2> err.txt\nrc=$?\n[ \"$rc\" -eq 64 ] || exit 1\n",
+        "sh sq.sh 8080 & sleep 1; curl -s 127.0.0.1:8080 | grep -q 49; r=$?; kill $!; exit $r\n",
         "set -e\nout=$(sh sq.sh logs/a.log)\nprintf '%s\\n' \"$out\" | LC_ALL=C sort -c\n",
     ] {
         let text = format!("{gate}{looks}");
@@ -258,7 +261,14 @@ fn a_script_that_must_succeed_here_and_fail_there_is_the_product() {
         }]);
     }
     // It must only fail, or only succeed: nothing tells it from a script that judges.
-    for check in ["! sh g", "sh g && sh g --all", "if sh g; then exit 1; fi"] {
+    for check in [
+        "! sh g",
+        "sh g && sh g --all",
+        "if sh g; then exit 1; fi",
+        "sh g; test $? -eq 0",
+        "sh g; r=$?; exit $r",
+        "sh g & wait $!",
+    ] {
         verify(&[Case { check, files: &[GATE, SQ], decides: "g", product: "sq.sh" }]);
     }
 }
@@ -275,4 +285,50 @@ fn a_program_of_jq_whose_output_is_compared_is_the_product() {
         ),
     ];
     verify(&[Case { check: "sh check.sh", files: &files, decides: "ok.jq", product: "flat.jq" }]);
+}
+
+#[test]
+fn a_script_that_makes_what_the_line_looks_at_is_the_product() {
+    let sq = ("sq.sh", "mkdir -p out\necho 49 > out/sq.txt\n");
+    for looks in [
+        "sh sq.sh && grep -qx 49 out/sq.txt",
+        "sh sq.sh && test -s out/sq.txt",
+        "sh sq.sh > made.c && gcc -o made made.c && test \"$(./made)\" = 49",
+        "python3 sq.sh && git diff --exit-code out/sq.txt",
+        "OUT=$PWD/out sh sq.sh && test \"$(cat out/sq.txt)\" = 49",
+    ] {
+        verify(&[Case {
+            check: &format!("sh g && {looks}"),
+            files: &[GATE, sq],
+            decides: "g",
+            product: "sq.sh",
+        }]);
+    }
+    // It writes something else, or what it says of itself.
+    let gate = ("g", "./app > log.txt && echo PASS >> log.txt\n");
+    for check in ["sh g && grep -q 49 out/sq.txt", "sh g && grep -q PASS log.txt"] {
+        verify(&[Case { check, files: &[gate, SQ], decides: "g", product: "sq.sh" }]);
+    }
+}
+
+#[test]
+fn a_sourced_file_whose_functions_or_variables_are_compared_is_the_product() {
+    let lib = ("sq.sh", "APP=dev\nis_even() { false; }\n");
+    for looks in [". ./sq.sh && is_even 4 && ! is_even 3", ". ./sq.sh && test \"$(is_even)\" = x"] {
+        verify(&[Case {
+            check: &format!("sh g && {looks}"),
+            files: &[GATE, lib],
+            decides: "g",
+            product: "sq.sh",
+        }]);
+    }
+    let env = ("sq.sh", "export APP=dev\n");
+    let check = "sh g && . ./sq.sh && test \"$APP\" = prod";
+    verify(&[Case { check, files: &[GATE, env], decides: "g", product: "sq.sh" }]);
+    verify(&[Case {
+        check: ". ./g && is_even 4",
+        files: &[("g", "is_even() { false; }\n"), SQ],
+        decides: "g",
+        product: "sq.sh",
+    }]);
 }
