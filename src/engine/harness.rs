@@ -143,6 +143,7 @@ impl Run {
                 first_seen: &self.state.first_seen,
                 setup: &setup,
                 learns: false,
+                retries: false,
             };
             let mut changed = harness_changes(commit, &rules, &planned)?;
             // New tests may need the changed files. What is known of that is in state.json.

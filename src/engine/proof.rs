@@ -100,6 +100,7 @@ impl Run {
             first_seen: &self.state.first_seen,
             setup: &setup,
             learns: focus.is_some(),
+            retries: true,
         };
         let options = self.check_options(self.parts.repo.root());
         let shown = Shown { commit, edits: &[] };

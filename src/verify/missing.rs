@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
+use super::harness::shell::scan;
+use super::harness::wrappers::unwrapped;
 use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
 use super::new_test::looks_for_new_test;
+use super::runner::runner;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
 
 /// Messages of runners that find no test, no target, or no script of the name: programs, and the
@@ -17,7 +20,7 @@ use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus}
 const NO_TESTS: [(&[&str], &str); 15] = [
     (
         &["pytest", "py.test", "unittest", "nose2", "tox", "nox"],
-        r"no tests ran|ran 0 tests|\d+ deselected(?:, \d+ warnings?)? in",
+        r"no tests ran|ran 0 tests|start directory is not importable|\d+ deselected(?:, \d+ warnings?)? in",
     ),
     (
         &["jest", "vitest", "mocha", "ava", "playwright", "react-scripts"],
@@ -110,15 +113,29 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
             .any(|line| NO_FILE.iter().any(|words| line.contains(words)) && line.contains(word))
     });
     let absent: Vec<PathBuf> = absent.map(|(path, _)| path).collect();
+    let is_there = |path: &Path| start.paths().keys().any(|known| known.starts_with(path));
     let is_wanted = |path: &PathBuf| {
         matches!(table.role(path), Some(Role::Tests | Role::Expected))
-            && !start.paths().contains_key(path)
+            && !is_there(path)
+            // `tests.py` beside the folder `tests`.
+            && !is_there(&path.with_extension(""))
     };
-    if absent.iter().any(is_wanted) {
+    if absent.iter().any(is_wanted) || names_new_tests(&check.command, is_wanted) {
         return true;
     }
     let with_them = WithFiles::new(start, absent.into_iter());
     !judges(&with_them, table, &[&check.command]).files.is_empty()
+}
+
+/// Do all runners of a command take only tests that are to be written? The command may have failed
+/// before the first of them.
+fn names_new_tests(command: &str, is_wanted: impl Fn(&PathBuf) -> bool) -> bool {
+    let commands = scan(command);
+    let mut runs = commands.iter().filter_map(|it| runner(unwrapped(&it.words))).peekable();
+    runs.peek().is_some()
+        && runs.all(|(_, arguments)| {
+            arguments.iter().flat_map(|word| operands(word)).any(|(path, _)| is_wanted(&path))
+        })
 }
 
 /// Does a runner that the lines name say in a line of its own that it found no test? The product
@@ -239,6 +256,8 @@ mod tests {
             ("make check", 2, "make: *** No rule to make target 'check'.  Stop."),
             ("npx jest", 1, "No tests found, exiting with code 1"),
             ("pytest -q -k median", 5, "1 deselected in 0.01s"),
+            ("grep -q Mul calc.py && python3 -m unittest test_mul", 1, ""),
+            ("python3 -m unittest discover -s specs", 1, "Start directory is not importable"),
             ("sh back.sh | diff - tests/want.txt", 2, "diff: tests/want.txt: No such file"),
         ] {
             assert!(asked(command, exit, output, &["src/a.c"]), "{command}");

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::harness::SourceTree;
-use super::harness::shell::scan;
+use super::harness::shell::{ShellCommand, scan};
 use super::harness::wrappers::unwrapped;
 use super::runner::runner;
 
@@ -25,33 +25,36 @@ const OWN_WORDS: [&str; 14] = [
 /// Does the check look for a test that is not there?
 pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool {
     let commands = scan(command);
-    let chosen =
-        commands.iter().filter(|it| !it.conditional && runner(unwrapped(&it.words)).is_some());
-    let names = chosen.flat_map(|runs| {
+    let mut runs = commands.iter().filter(|it| runner(unwrapped(&it.words)).is_some()).peekable();
+    let names = |run: &ShellCommand| -> Vec<String> {
         let greps = commands.iter().filter(|it| {
-            it.pipeline == runs.pipeline
+            it.pipeline == run.pipeline
                 && !it.conditional
                 && matches!(it.words.first().map(String::as_str), Some("grep" | "egrep" | "rg"))
         });
-        let patterns =
-            greps.flat_map(|grep| grep.words.iter().skip(1)).filter(|it| !it.starts_with('-'));
-        let patterns: Vec<&str> = patterns.map(String::as_str).collect();
-        let values = runs.words.iter().zip(runs.words.iter().skip(1));
+        let patterns = greps.flat_map(|grep| grep.words.iter().skip(1));
+        let patterns = patterns.filter(|it| !it.starts_with('-')).map(String::as_str);
+        let values = run.words.iter().zip(run.words.iter().skip(1));
         let values = values.filter(|(option, _)| CHOOSES.contains(&option.as_str()));
-        let values: Vec<&str> = values.map(|(_, value)| value.as_str()).collect();
-        match patterns.is_empty() {
-            true => Vec::new(),
-            false => patterns.into_iter().chain(values).flat_map(names_in).collect(),
-        }
-    });
-    let names: Vec<String> = names.collect();
-    if names.is_empty() {
+        let values = values.map(|(_, value)| value.as_str());
+        let filter = cargo_filter(&run.words);
+        patterns.chain(values).chain(filter).flat_map(names_in).collect()
+    };
+    if runs.peek().is_none() || runs.clone().any(|run| run.conditional || names(run).is_empty()) {
         return false;
     }
     // A test may lie anywhere, whatever its name.
     let texts = start.paths().keys().filter_map(|path| String::from_utf8(start.read(path)?).ok());
     let texts: Vec<String> = texts.collect();
-    names.iter().any(|name| !texts.iter().any(|text| text.contains(name.as_str())))
+    // An old test beside the new one would be left out with it.
+    runs.all(|run| names(run).iter().any(|name| !texts.iter().any(|text| text.contains(name))))
+}
+
+/// The name after `cargo test`.
+fn cargo_filter(words: &[String]) -> Option<&str> {
+    let words = unwrapped(words);
+    let is_test = words.first()? == "cargo" && words.get(1)? == "test";
+    words.get(2).filter(|word| is_test && !word.starts_with('-')).map(String::as_str)
 }
 
 /// The names in a pattern, without its syntax and the words of runners.
@@ -92,6 +95,8 @@ mod tests {
             ("go test -v ./... | grep -q 'PASS: TestNew'", true),
             ("go test -run TestNew -v ./... | grep -q PASS", true),
             ("cargo test 2>&1 | grep -E 'test_retry .* ok$'", true),
+            ("grep -q Adds lib.rs && cargo test test_retry", true),
+            ("go test ./... && go test -v ./... | grep -q 'PASS: TestNew'", false),
             ("go test -v ./... | grep -q 'PASS: TestOld'", false),
             ("go test -run TestOld -v ./... | grep -q PASS", false),
             ("go test -v ./... | grep -q PASS", false),

@@ -234,6 +234,7 @@ impl Deriving<'_> {
             first_seen: &self.first_seen,
             setup: self.setup,
             learns: focus.is_some(),
+            retries: true,
         };
         let shown = Shown { commit, edits: &[] };
         prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await

@@ -24,3 +24,9 @@ pub(super) fn files(code: &str) -> Vec<String> {
         LazyLock::new(|| Regex::new(r#"\bgetline\b[^;}<]*<\s*"([^"\n]+)""#).expect("valid"));
     READS.captures_iter(code).map(|found| found[1].to_owned()).collect()
 }
+
+/// Is it a program with fields, which takes nothing from the shell?
+pub(super) fn has_fields(word: &str) -> bool {
+    static FIELD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$(?:\d|NF\b)").expect("valid"));
+    word.contains('{') && FIELD.is_match(word) && !word.contains("$(") && !word.contains('`')
+}

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use regex::Regex;
+
+use super::awk;
 use super::expected_code;
 use super::languages::{self, Started};
 use super::origin::Origin;
@@ -147,8 +151,15 @@ impl<'a> Origins<'a> {
                 origin.join(self.of_commands(&capture.commands, depth));
             }
         }
-        if let Some(text) = self.commands[at].words.get(word) {
-            origin.join(self.of_text(text, depth));
+        // Inside of a substitution, `'{ print $1 }'` is code of awk.
+        static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new("'[^']*'").expect("valid"));
+        let text = self.commands[at].words.get(word).filter(|text| !awk::has_fields(text));
+        match text {
+            Some(text) if text.contains("$(") => {
+                origin.join(self.of_text(&QUOTED.replace_all(text, ""), depth));
+            }
+            Some(text) => origin.join(self.of_text(text, depth)),
+            None => {}
         }
         origin
     }

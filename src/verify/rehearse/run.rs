@@ -256,6 +256,7 @@ impl Rehearsal<'_> {
             first_seen: &first_seen,
             setup,
             learns: false,
+            retries: false,
         };
         for (number, cheat) in all.iter().enumerate() {
             tell(&format!("`{text}`: cheat {} of {}: {}", number + 1, all.len(), cheat.name));

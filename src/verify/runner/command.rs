@@ -15,7 +15,7 @@ pub struct Invocation {
     pub runner: TestRunner,
     /// The output that it must print.
     pub summary: Summary,
-    /// An option allows a run without tests, or with failed ones.
+    /// An option or a `!` allows a run without tests, or with failed ones.
     pub lenient: bool,
 }
 
@@ -58,7 +58,8 @@ fn read(text: &str, depth: usize, found: &mut Vec<Invocation>) {
                 outer(command, summary)
             }
         };
-        found.push(Invocation { runner, summary, lenient: asked.lenient });
+        let lenient = asked.lenient || command.must_fail;
+        found.push(Invocation { runner, summary, lenient });
     }
 }
 
