@@ -77,6 +77,7 @@ fn measure(files: usize) -> Outcome<Duration> {
         first_seen: &[],
         setup: &setup,
         learns: true,
+        retries: false,
     };
     let planned = planned();
     let options = CheckOptions::in_dir(&root);

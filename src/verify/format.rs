@@ -34,6 +34,15 @@ pub(crate) fn changes(all: &[PathChange]) -> String {
     list(&all.iter().map(change).collect::<Vec<_>>())
 }
 
+/// The line of TASK.md that allows these changes: `may_change: ["a", "b"]`.
+pub(crate) fn may_change(all: &[PathChange]) -> String {
+    /// More are to be named by a glob.
+    const MOST: usize = 5;
+    let names: Vec<String> = all.iter().map(|it| format!("\"{}\"", path(&it.path))).collect();
+    let more = if names.len() > MOST { ", …" } else { "" };
+    format!("`may_change: [{}{more}]`", names[..names.len().min(MOST)].join(", "))
+}
+
 /// One line of a text, bounded, without control characters.
 pub(crate) fn short(text: &str) -> String {
     /// Longer text is cut.

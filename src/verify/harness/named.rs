@@ -17,6 +17,18 @@ use super::scripts;
 use super::shell::{ShellCommand, scan};
 use super::tools;
 
+/// Whether what an entry prints is compared, and its name promises no check:
+/// `test "$(make -s version)" = v1.2.0`.
+fn is_product(command: &ShellCommand, arguments: &[String]) -> bool {
+    let names = || arguments.iter().filter(|word| !word.starts_with('-'));
+    let program = command.words.first().map_or("", String::as_str);
+    command.compared
+        && !command.decides
+        && !matches!(program, "cargo" | "go" | "bun")
+        && names().next().is_some()
+        && !names().any(|name| sounds_like_a_check(name))
+}
+
 /// Reads what a named entry runs.
 pub(super) fn run(
     reader: &mut Reader<'_>,
@@ -27,6 +39,12 @@ pub(super) fn run(
     depth: usize,
 ) {
     let decides = command.decides;
+    if is_product(command, arguments) {
+        let names = arguments.iter().filter(|word| !word.starts_with('-'));
+        reader.found.products.extend(names.cloned());
+        return;
+    }
+    reader.entered.extend(arguments.iter().cloned());
     match program.rsplit('/').next().unwrap_or(program) {
         "make" | "gmake" | "bmake" | "remake" => {
             make(reader, arguments, command.document.as_deref(), place, depth);

@@ -22,8 +22,11 @@ use super::paths::{extension, file_name, folder, sounds_like_a_check};
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::shadows;
+use super::shell::scan;
+use super::showing;
 use super::sources;
 use super::tampering;
+use super::wrappers::unwrapped;
 use crate::model::InlineTest;
 
 /// Compares the harness of two trees and says how to put it back.
@@ -120,6 +123,15 @@ impl Work<'_> {
         })
     }
 
+    /// Do the checks run nothing but programs that show files?
+    fn only_looks(&self) -> bool {
+        let commands = self.found.lines.iter().flat_map(|line| scan(line));
+        let mut programs = commands.filter_map(|it| unwrapped(&it.words).first().cloned());
+        programs.all(|name| {
+            showing::shows(&name) || ["test", "[", "[[", "echo"].contains(&name.as_str())
+        })
+    }
+
     /// Put back whole, whatever the table says.
     fn is_whole(&self, path: &Path) -> bool {
         self.found.files.contains(path) || self.question.protect.is_match(path)
@@ -142,6 +154,9 @@ impl Work<'_> {
             return;
         }
         match role {
+            // `jq -e .strict tsconfig.json`: nothing runs that the configuration could change.
+            Some(Role::Config | Role::Manifest)
+                if self.found.subjects.contains(path) && self.only_looks() => {}
             Some(Role::Manifest) => self.manifest(path),
             Some(Role::Config | Role::Tests | Role::Expected) => {
                 if !(is_new && self.stays(path, role)) {
@@ -304,6 +319,7 @@ impl Work<'_> {
             now: self.now(),
             table: self.question.table,
             names: &self.found.names,
+            products: &self.found.products,
             path,
         };
         match entries::put_back(&manifests, old.as_deref(), &new) {

@@ -28,6 +28,8 @@ pub struct Judges {
     pub judge_is_subject: BTreeSet<PathBuf>,
     /// Words of the checks and of what they run: targets, scripts, and recipes that they name.
     pub names: BTreeSet<String>,
+    /// Entries of makefiles and manifests whose output the checks compare, and nothing else.
+    pub products: BTreeSet<String>,
     /// Lines of shell that run: the checks, recipes, and scripts.
     pub lines: Vec<String>,
     /// Paths that would be loaded instead of a judge's own file if they existed.
@@ -108,6 +110,8 @@ pub(super) struct Reader<'a> {
     compared: BTreeSet<PathBuf>,
     /// Files with what a program should make.
     pub(super) expected: BTreeSet<PathBuf>,
+    /// Entries that are run for their exit status.
+    pub(super) entered: BTreeSet<String>,
 }
 
 /// How deep scripts may run scripts.
@@ -128,6 +132,7 @@ impl<'a> Reader<'a> {
             certain: BTreeSet::new(),
             compared: BTreeSet::new(),
             expected: BTreeSet::new(),
+            entered: BTreeSet::new(),
         }
     }
 
@@ -141,6 +146,7 @@ impl<'a> Reader<'a> {
                 self.found.subjects.insert(path.clone());
             }
         }
+        self.found.products.retain(|name| !self.entered.contains(name));
         let expected = std::mem::take(&mut self.expected);
         let expected = expected.into_iter().filter(|path| fixtures::is_data(path)).collect();
         let expected = fixtures::of_the_harness(

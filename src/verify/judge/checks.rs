@@ -117,8 +117,10 @@ impl Case<'_> {
                 Weight::Held,
                 format!(
                     "With tests, scripts and configuration as they were, {} These files changed: \
-                     {paths}. Put them back if the criterion does not ask for it.{}",
+                     {paths}. Put them back if the criterion does not ask for it; if it does, {} \
+                     below it in TASK.md allows it.{}",
                     failure(check),
+                    format::may_change(&run.harness),
                     output(check)
                 ),
             );

@@ -9,6 +9,7 @@ mod hold;
 mod large;
 mod made;
 mod on_disk;
+mod output;
 mod patterns;
 mod source;
 mod strays;

@@ -157,6 +157,9 @@ impl Merge<'_> {
             | LineKind::Other => None,
         });
         let Some((now, new_needs, new_recipe)) = now else { return chunk.clone() };
+        if targets.iter().all(|name| self.around.products.contains(name)) {
+            return now.clone();
+        }
         let checks = targets.iter().any(|name| sounds_like_a_check(name));
         let phony = targets.iter().any(|name| name == ".PHONY");
         let added_allowed = new_needs.iter().filter(|word| !needs.contains(word)).all(|word| {

@@ -13,6 +13,8 @@ pub(in crate::verify::harness) struct Manifests<'a> {
     pub(in crate::verify::harness) table: &'a Table,
     /// Words of the checks: new entries with these names stay.
     pub(in crate::verify::harness) names: &'a BTreeSet<String>,
+    /// Entries whose output the checks compare: they are the work.
+    pub(in crate::verify::harness) products: &'a BTreeSet<String>,
     pub(in crate::verify::harness) path: &'a Path,
 }
 

@@ -209,7 +209,7 @@ fn restore(text: &str, old: &str, path: &[&str]) -> String {
 fn scripts(around: &Manifests<'_>, old: &str, now: &str) -> String {
     let (was, is) = (keys(old, &["scripts"]), keys(now, &["scripts"]));
     let mut text = now.to_owned();
-    for name in &was {
+    for name in was.iter().filter(|name| !around.products.contains(*name)) {
         text = restore(&text, old, &["scripts", name]);
     }
     let hooks = |name: &str| {

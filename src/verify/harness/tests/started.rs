@@ -332,3 +332,28 @@ fn a_sourced_file_whose_functions_or_variables_are_compared_is_the_product() {
         product: "sq.sh",
     }]);
 }
+
+#[test]
+fn what_a_recipe_prints_is_compared_and_configuration_is_only_read() {
+    use super::tree::{Planted, ask, changed};
+    let start = Planted::of(&[
+        ("Makefile", "version:\n\t@echo 1\n\ntest:\n\t@./app\n"),
+        ("tsconfig.json", "{}\n"),
+        ("prices.csv", "sku,price\na,200\n"),
+    ]);
+    let recipe = "version:\n\t@echo 2\n\ntest:\n\t@./app\n";
+    let gutted = "version:\n\t@echo 1\n\ntest:\n\t@true\n";
+    let strict = "{\"compilerOptions\": {\"strict\": true}}\n";
+    for (check, path, text, is_harness) in [
+        ("test \"$(make -s version)\" = 2", "Makefile", recipe, false),
+        ("make test", "Makefile", gutted, true),
+        ("make test | grep -q '5 of 5'", "Makefile", gutted, true),
+        ("jq -e '.compilerOptions.strict == true' tsconfig.json", "tsconfig.json", strict, false),
+        ("jq -e .compilerOptions tsconfig.json && npx tsc", "tsconfig.json", strict, true),
+        ("awk -F, 'NR>1 && $2>100 {exit 1}' prices.csv", "prices.csv", "sku\n", false),
+        ("test \"$(./app)\" = \"$(awk -F, '{print $2}' prices.csv)\"", "prices.csv", "sku\n", true),
+    ] {
+        let result = ask(check, &start, &changed(&start, &[(path, Some(text))]));
+        assert_eq!(!result.changed.is_empty(), is_harness, "{check}");
+    }
+}
