@@ -3,6 +3,7 @@
 //!
 //! Invariant: pure. Only a name that no test of the start has makes a test a new one.
 
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -43,8 +44,13 @@ pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool 
     if runs.peek().is_none() || runs.clone().any(|run| run.conditional || names(run).is_empty()) {
         return false;
     }
-    // A test may lie anywhere, whatever its name.
-    let texts = start.paths().keys().filter_map(|path| String::from_utf8(start.read(path)?).ok());
+    // A test may lie anywhere, whatever its name; the task itself has the name, too.
+    let is_prose = |path: &&PathBuf| path.extension().is_some_and(|it| it == "md");
+    let texts = start
+        .paths()
+        .keys()
+        .filter(|path| !is_prose(path))
+        .filter_map(|path| String::from_utf8(start.read(path)?).ok());
     let texts: Vec<String> = texts.collect();
     // An old test beside the new one would be left out with it.
     runs.all(|run| names(run).iter().any(|name| !texts.iter().any(|text| text.contains(name))))
@@ -69,7 +75,7 @@ fn names_in(pattern: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::*;
     use crate::verify::harness::{EntryKind, FileEntry};
@@ -90,7 +96,8 @@ mod tests {
     #[test]
     fn a_name_that_no_test_has_is_that_of_a_new_one() {
         let entry = FileEntry { kind: EntryKind::Regular { executable: false }, id: [0; 20] };
-        let start = OneTest(BTreeMap::from([("spec/odd.go".into(), entry)]));
+        let files = ["spec/odd.go", "tasks/t/TASK.md"];
+        let start = OneTest(files.map(|name| (name.into(), entry)).into_iter().collect());
         for (line, is_new) in [
             ("go test -v ./... | grep -q 'PASS: TestNew'", true),
             ("go test -run TestNew -v ./... | grep -q PASS", true),

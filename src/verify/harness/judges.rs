@@ -48,6 +48,16 @@ fn is_compared_filter(before: &[ShellCommand], command: &ShellCommand) -> bool {
         && piped.filter_map(|it| it.words.first()).all(|word| prints.contains(&word.as_str()))
 }
 
+/// Is a script named for what it makes: `build.sh`, `gen_colors.py`?
+fn makes(script: &Path) -> bool {
+    const VERBS: [&str; 14] = [
+        "build", "bundle", "compile", "convert", "export", "gen", "generate", "install", "make",
+        "minify", "pack", "package", "release", "render",
+    ];
+    let stem = script.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    stem.split(['-', '_', '.']).next().is_some_and(|verb| VERBS.contains(&verb))
+}
+
 impl Reader<'_> {
     /// Reads until nothing is left.
     pub(super) fn read_all(&mut self) {
@@ -292,8 +302,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a check's line runs a script that writes a file which the rest of the line looks at:
-    /// `python3 gen.py && grep -q BLUE colors.h`. The script's text or its redirection has the name.
+    /// Whether a check's line runs a script that makes what the rest of the line looks at:
+    /// `python3 gen.py && grep -q BLUE colors.h`. The script's text or its redirection has the name
+    /// of the file, or the script is named for what it makes.
     fn makes_what_is_checked(
         &self,
         command: &ShellCommand,
@@ -317,7 +328,8 @@ impl Reader<'_> {
         looked_at.filter(|name| *name != script.to_string_lossy()).any(|name| {
             let last = name.rsplit('/').next().unwrap_or(name);
             let is_name = last.len() > 3 && last.contains('.') || name.contains('/');
-            is_name && (code.contains(last) || command.outputs.iter().any(|it| it == name))
+            let says = || code.contains(last) || command.outputs.iter().any(|it| it == name);
+            is_name && (makes(&script) || says())
         })
     }
 

@@ -45,6 +45,8 @@ pub(in crate::verify) struct ShellCommand {
     pub(in crate::verify::harness) asked: bool,
     /// Its exit status may decide.
     pub(in crate::verify::harness) decides: bool,
+    /// It must succeed here and fail elsewhere in the text, or the other way around.
+    pub(in crate::verify) both_ways: bool,
     /// It goes on beside what follows: `node server.js &`.
     pub(in crate::verify) background: bool,
     /// All is well if it fails: `! sh app.sh`, `if sh app.sh; then exit 1; fi`.

@@ -430,6 +430,7 @@ impl Scanner {
             code: false,
             asked: false,
             decides: false,
+            both_ways: false,
             background: false,
             must_fail: false,
         }

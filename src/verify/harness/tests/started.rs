@@ -260,6 +260,13 @@ fn a_script_that_must_succeed_here_and_fail_there_is_the_product() {
             product: "sq.sh",
         }]);
     }
+    let loops = "rc=0\nfor f in good/*; do sh validate.sh \"$f\" || { echo no; rc=1; }; done\nfor f in bad/*; do sh validate.sh \"$f\" 2>/dev/null && { echo yes; rc=1; }; done\nexit $rc\n";
+    verify(&[Case {
+        check: "sh g && sh run.sh",
+        files: &[("run.sh", loops), GATE, ("validate.sh", "exit 0\n")],
+        decides: "g",
+        product: "validate.sh",
+    }]);
     // It must only fail, or only succeed: nothing tells it from a script that judges.
     for check in [
         "! sh g",
@@ -302,6 +309,14 @@ fn a_script_that_makes_what_the_line_looks_at_is_the_product() {
             files: &[GATE, sq],
             decides: "g",
             product: "sq.sh",
+        }]);
+    }
+    for name in ["build.py", "install.sh"] {
+        verify(&[Case {
+            check: &format!("sh g && sh {name} && grep -q 49 out/sq.html"),
+            files: &[GATE, (name, "exit 1\n")],
+            decides: "g",
+            product: name,
         }]);
     }
     // It writes something else, or what it says of itself.
