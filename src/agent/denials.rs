@@ -36,6 +36,16 @@ impl Denials {
         self.0.is_empty()
     }
 
+    /// The rule that denied most, and its first reason. Of equal numbers, the first counts: later
+    /// ones may follow from it.
+    pub fn most_frequent(&self) -> Option<(&str, &str)> {
+        self.most().map(|denied| (denied.rule.as_str(), denied.reason.as_str()))
+    }
+
+    fn most(&self) -> Option<&Denied> {
+        self.0.iter().rev().max_by_key(|denied| denied.times)
+    }
+
     fn count(&mut self, rule: &str, reason: &str, times: u32) {
         match self.0.iter_mut().find(|denied| denied.rule == rule) {
             Some(denied) => denied.times = denied.times.saturating_add(times),
@@ -47,10 +57,7 @@ impl Denials {
 /// `the guard denied 7 calls, most often (5 times): Denied (network): …`, without a full stop.
 impl fmt::Display for Denials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Of equal numbers, the first counts: later ones may follow from it.
-        let Some(most) = self.0.iter().rev().max_by_key(|denied| denied.times) else {
-            return Ok(());
-        };
+        let Some(most) = self.most() else { return Ok(()) };
         let all: u32 = self.0.iter().map(|denied| denied.times).sum();
         let often = match (all, most.times) {
             (1, _) => "1 call".to_owned(),

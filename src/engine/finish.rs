@@ -2,6 +2,7 @@
 
 use super::EngineError;
 use super::run::{NextCommands, Run};
+use crate::guard::liftable;
 use crate::model::{
     CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary, all_passed,
 };
@@ -209,9 +210,11 @@ impl Run {
             let is_blocked = self.state.find(&criterion.key).is_some_and(|entry| entry.blocked);
             let denied = self.denials.get(&criterion.key).filter(|denied| !denied.is_empty());
             if is_blocked && let Some(denied) = denied {
+                let (rule, reason) = denied.most_frequent().unwrap_or_default();
+                let way_out = way_out(rule, reason);
                 steps.push(format!(
-                    "at `{text}` {denied}; if the work needs this, allow it (`allow:` in TASK.md, \
-                     or a rule), or say in the criterion how to do without it"
+                    "at `{text}` {denied}; if the work needs this, {way_out}, or say in the \
+                     criterion how to do without it"
                 ));
             }
             if is_blocked && all_passed(criterion, &self.baseline.before()) {
@@ -257,6 +260,21 @@ impl Run {
     }
 }
 
+/// The human's way to let a call through that a rule of the guard denied.
+fn way_out(rule: &str, reason: &str) -> String {
+    let line = reason.split('`').find(|part| part.starts_with("may_change: "));
+    match line {
+        Some(line) if rule == "path.protected" => {
+            format!("write `{line}` below the criterion or in the front matter of TASK.md")
+        }
+        _ if liftable(rule) => "allow it (`allow:` in TASK.md, or a rule)".to_owned(),
+        _ if rule == "secret.file" => {
+            "do it yourself, or, for reading a file, name it in `readable:` in TASK.md".to_owned()
+        }
+        _ => "do it yourself, since `allow:` does not lift this rule".to_owned(),
+    }
+}
+
 /// A text as one argument on a shell's command line, which does not look like an option.
 fn argument(text: &str) -> String {
     let end = if text.starts_with('-') { "-- " } else { "" };
@@ -265,7 +283,29 @@ fn argument(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::argument;
+    use super::{argument, way_out};
+
+    #[test]
+    fn a_way_out_is_one_that_lifts_the_denial() {
+        let judge = "Instead: allow it in TASK.md: `may_change: [\"cfgtool\"]`.";
+        for (rule, reason, way) in [
+            ("network", "", "allow it (`allow:` in TASK.md, or a rule)"),
+            (
+                "path.protected",
+                judge,
+                "write `may_change: [\"cfgtool\"]` below the criterion or in the front matter of \
+                 TASK.md",
+            ),
+            ("path.protected", "", "do it yourself, since `allow:` does not lift this rule"),
+            (
+                "secret.file",
+                "",
+                "do it yourself, or, for reading a file, name it in `readable:` in TASK.md",
+            ),
+        ] {
+            assert_eq!(way_out(rule, reason), way, "{rule}");
+        }
+    }
 
     #[test]
     fn a_criterion_is_one_word_for_a_shell() {

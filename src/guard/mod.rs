@@ -46,6 +46,6 @@ pub use places::{agent_setting, is_system};
 pub use policy::{Allow, Approval, Globs, Policy, TickRule};
 pub use policy_error::PolicyError;
 pub use redact::{RedactStream, Redactor, Scrambler};
-pub use rules::{FLOOR, Rules};
+pub use rules::{FLOOR, Rules, liftable};
 pub use secrets::path as secret_name;
 pub use tools::{decide, explain};

@@ -74,16 +74,16 @@ impl CallContext<'_> {
             )
             .instead("leave it as it is and work in other files"));
         }
-        let fixed = policy.protect_paths.iter().any(|fixed| path.starts_with(fixed));
-        if fixed || policy.protect.covers(&relative) {
-            return Err(Denial::new(
-                "path.protected",
-                format!("{shown} is protected in this task"),
-            )
-            .instead(
+        let denial = || Denial::new("path.protected", format!("{shown} is protected in this task"));
+        if policy.protect.covers(&relative) {
+            return Err(denial().instead(LEAVE));
+        }
+        if policy.protect_paths.iter().any(|fixed| path.starts_with(fixed)) {
+            return Err(denial().instead(format!(
                 "change the code so that it passes as the file stands; only the human may change a \
-                 check, or allow it with `may_change`",
-            ));
+                 check, or allow it in TASK.md: `may_change: [{:?}]`",
+                relative.to_string_lossy()
+            )));
         }
         Ok(())
     }

@@ -38,8 +38,8 @@ pub const FLOOR: &[(&str, &str)] = &[
     ("tool.keystrokes", "typing into a running program"),
 ];
 
-/// Whether a rule may lift what a built-in one refuses.
-pub(super) fn liftable(rule: &str) -> bool {
+/// Whether the user's own rules may lift what a built-in one refuses.
+pub fn liftable(rule: &str) -> bool {
     rule == "shell.unknown-program" || !FLOOR.iter().any(|(floor, _)| rule.starts_with(floor))
 }
 
