@@ -14,6 +14,11 @@ use ralph_copilot::guard::{FileKind, Files, OsFiles, Policy, Redactor, decide};
 use ralph_copilot::model::{Asked, Decision, SessionId, Tier, ToolRequest};
 use serde_json::{Value, json};
 
+/// Tools in `node_modules/.bin`: of any other, `npx` would download a package.
+const INSTALLED: &str = "astro ava biome c8 cross-env cspell cypress depcheck esbuild eslint jest knip \
+    madge markdownlint mocha next ng nx nyc oxlint playwright prettier prisma stylelint svelte-check swc \
+    tailwindcss tap ts-node tsc tsx turbo vite vitest vue-tsc webpack";
+
 /// A repository and a home folder like the ones the cases speak of.
 struct Place {
     _root: tempfile::TempDir,
@@ -84,7 +89,6 @@ impl Place {
             ("gradlew", ""),
             ("mvnw", ""),
             ("target/debug/app", ""),
-            ("node_modules/.bin/tsc", ""),
             (".venv/bin/python", ""),
             (".venv/bin/pytest", ""),
             ("tasks/other/TASK.md", ""),
@@ -94,11 +98,17 @@ impl Place {
             ("src/index.ts", ""),
             ("server/main.go", ""),
             ("scripts/x.js", ""),
+            ("scripts/deploy.js", ""),
+            ("scripts/deploy.py", ""),
+            (".gitignore", ".env\n.env.production\n"),
             ("scripts/x.rb", ""),
             ("tests/a_test.rb", ""),
             ("build.sh", "make\n"),
         ] {
             fs::write(repo.join(file), text).expect("a file");
+        }
+        for tool in INSTALLED.split_whitespace() {
+            fs::write(repo.join("node_modules/.bin").join(tool), "").expect("a file");
         }
         std::os::unix::fs::symlink("/etc", repo.join("etclink")).expect("a link");
         fs::remove_dir_all(repo.join(".git")).expect("the folder is there");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use ralph_copilot::guard::{Allow, Approval, Globs, OsFiles, Policy, TickRule, decide};
-use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
+use ralph_copilot::model::{Asked, Decision, SessionId, Tier, ToolRequest, WriteScope};
 use serde_json::{Value, json};
 
 const TASK: &str = "# Täsk\r\n- [ ] one\r\n- [ ] two\r\n";
@@ -752,4 +752,43 @@ fn a_patch_in_any_form_is_judged_by_every_file_it_names() {
     ] {
         allowed(&call("edit", json!({ "path": path, "diff": patch }), &policy));
     }
+}
+
+#[test]
+fn a_denied_judge_names_the_line_that_lets_it_change() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    policy.protect_paths = vec![place.repo.join("src/lib.rs")];
+    let edit = json!({ "path": place.path("src/lib.rs"), "old_str": "x", "new_str": "y" });
+    let decision = call("edit", edit.clone(), &policy);
+    denied(&decision, "path.protected");
+    assert!(decision.reason.contains("`may_change: [\"src/lib.rs\"]`"), "{}", decision.reason);
+    policy.protect = Globs::new(["src"]).expect("a glob");
+    let decision = call("edit", edit, &policy);
+    denied(&decision, "path.protected");
+    assert!(!decision.reason.contains("may_change"), "`protect` stays: {}", decision.reason);
+}
+
+#[test]
+fn a_deletion_by_git_in_a_sandbox_is_pointed_to_a_patch() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    let archived = bash("git rm src/lib.rs", &policy);
+    assert!(archived.reason.contains("_archive/"), "{}", archived.reason);
+    policy.tier = Tier::Full;
+    let decision = bash("git rm src/lib.rs", &policy);
+    denied(&decision, "program.delete");
+    assert!(decision.reason.contains("*** Delete File"), "{}", decision.reason);
+}
+
+#[test]
+fn the_folder_of_made_hooks_is_kept_where_git_runs_them() {
+    let place = Place::new();
+    let policy = place.policy();
+    let line = "mkdir -p .husky/_ && echo id > .husky/_/pre-commit";
+    allowed(&bash(line, &policy));
+    fs::write(place.repo.join(".git/config"), "[core]\n\thooksPath = .husky/_\n").expect("a file");
+    denied(&bash(line, &policy), "path.git");
+    denied(&bash("chmod +x .husky/x/../_/pre-commit", &policy), "path.git");
+    allowed(&bash("mkdir -p .husky && echo id > .husky/pre-commit", &policy));
 }

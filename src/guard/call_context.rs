@@ -114,8 +114,13 @@ impl<'a> CallContext<'a> {
 
     /// Lines of a file with something in them; none if it cannot be read.
     pub(super) fn lines(&self, path: &Path) -> usize {
-        let bytes = self.files.read(path).unwrap_or_default();
+        let bytes = self.content(path);
         bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
+    }
+
+    /// The bytes of a file; none if it cannot be read.
+    pub(super) fn content(&self, path: &Path) -> Vec<u8> {
+        self.files.read(path).unwrap_or_default()
     }
 
     /// Folders whose programs git runs.

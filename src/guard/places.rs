@@ -76,6 +76,7 @@ const SETTINGS: &[&[&str]] = &[
     &[".vscode", "mcp.json"],
     &[".vscode", "settings.json"],
     &[".vscode", "tasks.json"],
+    &[".vscode", "launch.json"],
     &[".devcontainer"],
     &[".github", "chatmodes"],
     &[".github", "lsp.json"],
@@ -118,9 +119,19 @@ const SETTING_NAMES: &[&str] = &[
     ".openhands",
     ".windsurfrules",
     ".goosehints",
+    ".goose",
+    ".kilocode",
+    ".aiassistant",
+    ".jules",
+    ".zed",
+    ".devcontainer.json",
+    ".yarnrc.yml",
     "claude.local.md",
     "agents.override.md",
 ];
+
+/// Names that are agent settings in the root; elsewhere they may mean anything.
+const ROOT_SETTINGS: &[&str] = &["agent.md", "crush.md", "warp.md", ".rules", "mcp.json"];
 
 /// Files of a task folder.
 pub(super) const TASK_FILES: &[&str] = &[
@@ -142,7 +153,8 @@ pub fn agent_setting(path: &Path) -> bool {
 
 /// Whether a path, in lower case, decides what agents do.
 pub(super) fn is_setting(names: &[&str]) -> bool {
-    names.iter().any(|name| SETTING_NAMES.contains(name))
+    matches!(names, [name] if ROOT_SETTINGS.contains(name))
+        || names.iter().any(|name| SETTING_NAMES.contains(name))
         || SETTINGS
             .iter()
             .any(|setting| names.windows(setting.len()).any(|window| window == *setting))

@@ -43,6 +43,10 @@ const NAMES: &[&str] = &[
     ".provider-token.lock",
     ".mcp-token",
     ".fetchmailrc",
+    "terraform.tfvars",
+    "terraform.tfvars.json",
+    ".dockerconfigjson",
+    "local.settings.json",
 ];
 
 /// Of these, what a gateway leaves.
@@ -63,7 +67,7 @@ const DATA: &[&str] =
 
 /// Folders whose whole content is secret, in lower case.
 const FOLDERS: &[&str] =
-    &[".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".docker"];
+    &[".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".docker", ".secrets"];
 
 /// Folders below `.config` whose content is secret.
 const CONFIG_FOLDERS: &[&str] = &["gh", "gcloud", "github-copilot", "op", "hub", "rclone", "doctl"];
@@ -147,7 +151,14 @@ pub(super) fn file_name(name: &str) -> bool {
     }
     EXTENSIONS.contains(&extension) && !stem.is_empty()
         || STEMS.contains(&stem) && DATA.contains(&extension)
-        || stem.starts_with("service-account") && extension == "json"
+        || extension == "json" && is_key_of_cloud(stem)
+}
+
+/// Whether a file of JSON is named as clouds name the keys of their accounts.
+fn is_key_of_cloud(stem: &str) -> bool {
+    stem.starts_with("service-account")
+        || stem.contains("adminsdk")
+        || stem.ends_with("-key") && !stem.ends_with("public-key")
 }
 
 /// The meaning of a name for the value behind it.
@@ -336,6 +347,24 @@ mod tests {
         }
         for name in plain.split_whitespace() {
             assert!(!variable(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_of_accounts_are_secret() {
+        for name in [
+            "infra/terraform.tfvars",
+            "gcp-key.json",
+            "app-firebase-adminsdk-x1.json",
+            ".dockerconfigjson",
+            ".secrets/token",
+            "api/local.settings.json",
+        ] {
+            assert!(path(Path::new(name)), "{name}");
+        }
+        for name in ["dev.tfvars", "public-key.json", "src/keys.json", "settings.json", "key.json"]
+        {
+            assert!(!path(Path::new(name)), "{name}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::options::Parsed;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
@@ -10,12 +11,27 @@ use crate::guard::programs::refused;
 use crate::guard::programs::table::{self, Kind};
 
 impl Judge<'_> {
-    /// Would a launcher fetch this program?
-    pub(super) fn is_fetched(&self, place: &Place, name: &str, program: &Arg) -> bool {
-        matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx")
-            && table::entry(program.head()).is_none()
-            && refused::group(program.head()).is_none()
-            && !self.is_installed(place, program.head())
+    /// Would a launcher fetch this program? In a sandbox it cannot, so only names that nobody knows
+    /// are worth a reason there.
+    pub(super) fn is_fetched(
+        &self,
+        place: &Place,
+        name: &str,
+        program: &Arg,
+        parsed: &Parsed,
+    ) -> bool {
+        let text = program.head();
+        let is_launcher = matches!(name, "npx" | "pnpx" | "bunx" | "uvx");
+        let is_refused = refused::group(text).is_some();
+        if self.sandboxed {
+            let is_known = table::entry(text).is_some() || is_refused;
+            return is_launcher && !is_known && !self.is_installed(place, text);
+        }
+        // Python's tools are not there, and another folder has other ones.
+        let is_elsewhere = name == "uvx" || parsed.has(&["--prefix"]);
+        let is_there = !is_elsewhere && self.is_installed(place, text);
+        let stays = is_there || parsed.has(&["--no-install", "--no", "--offline"]);
+        (is_launcher || name == "npm exec") && !is_refused && !stays
     }
 
     /// Does `yarn run` or `bun run` take this word for a file or an installed program, instead of a
@@ -78,6 +94,12 @@ pub(super) fn is_elsewhere(kind: Kind, text: &str) -> bool {
 
 /// The denial of a launcher that would download a program.
 pub(super) fn fetched(name: &str) -> Denial {
-    Denial::new("program.install", format!("`{name}` would fetch a package and run it"))
-        .instead("use a tool that the project has installed")
+    Denial::new(
+        "program.install",
+        format!("`{name}` would download this package, and run it: it is not installed"),
+    )
+    .instead(
+        "use a tool that is installed (`ls node_modules/.bin` lists them); a human installs \
+         dependencies before a run",
+    )
 }

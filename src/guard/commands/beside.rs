@@ -44,6 +44,31 @@ const REFUSED: &[(&str, &str)] = &[
 /// outputs are relative to them.
 const FROM_FILES: &str = "esbuild tsup rollup webpack ncc parcel";
 
+/// Servers that listen to other machines unless an option says otherwise: programs, the verbs that
+/// start them (or, behind a `!`, those that do not), and the options.
+const SERVERS: &[(&str, &str, &str)] = &[
+    ("next", "!build lint info telemetry export", "-H --hostname"),
+    ("react-scripts", "start", ""),
+    ("vue-cli-service", "serve", "--host"),
+    ("expo", "start", "--host --localhost"),
+    ("parcel", "!build watch", "--host"),
+    ("webpack", "serve server s", "--host"),
+    ("rspack", "serve server s dev", "--host"),
+    ("karma start", "!", "--listen-address"),
+];
+
+/// Would a server listen to other machines?
+fn serves_others(name: &str, parsed: &Parsed) -> bool {
+    let first = parsed.operands.first().map_or("", Arg::head);
+    let starts = |verbs: &str| match verbs.strip_prefix('!') {
+        Some(others) => !lists(others, first),
+        None => lists(verbs, first),
+    };
+    let mut servers =
+        SERVERS.iter().filter(|(program, verbs, _)| *program == name && starts(verbs));
+    servers.any(|(.., options)| !parsed.names.iter().any(|option| lists(options, option)))
+}
+
 impl Judge<'_> {
     /// Refuses a tool whose output would take a place that the line does not name.
     pub(super) fn writes_beside(
@@ -78,6 +103,11 @@ impl Judge<'_> {
             parsed.has(&["--host"]) && !parsed.values.iter().any(|(.., of)| of == "--host");
         if everywhere || name == "django-admin runserver" && first.is_some() {
             return Err(not_known(name, "--host").instead("let it listen to this machine only"));
+        }
+        if serves_others(name, parsed) {
+            let why = format!("`{name}` would listen to other machines");
+            return Err(Denial::new("program.option", why)
+                .instead("name the loopback, if it has an option for that: `--host=127.0.0.1`"));
         }
         let outputs = parsed.values.iter().any(|(kind, ..)| *kind == Kind::OutDir);
         if outputs && is_bundler(name) && !lists(FROM_FILES, name) {

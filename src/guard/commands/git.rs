@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::git_config::{config, setting_is_harmless};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
+use super::remove::BY_PATCH;
 use super::runs_what_it_writes;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
@@ -50,6 +51,12 @@ impl Judge<'_> {
         }
         if matches!(words[..], ["--help"]) {
             return Ok(());
+        }
+        if self.sandboxed && verb == "clean" && only_shows(&words) {
+            return self.names_in(&place, rest);
+        }
+        if self.sandboxed && verb == "rm" {
+            return Err(denial(&verb, (REMOVES.0, REMOVES.1, BY_PATCH)));
         }
         intent(&verb, &words)?;
         let full = format!("git {verb}");
@@ -332,6 +339,13 @@ impl Judge<'_> {
         }
         Ok(())
     }
+}
+
+/// Does `git clean` only tell what it would delete? A pattern of `-e` may look like that option.
+fn only_shows(words: &[&str]) -> bool {
+    let shows = |word: &&str| *word == "--dry-run" || short(word, "n");
+    let takes = |word: &&str| word.starts_with("--e") || short(word, "e");
+    words.iter().any(shows) && !words.iter().any(takes)
 }
 
 /// Plain effects of a git command on history, branches, settings, or a remote, by its command and

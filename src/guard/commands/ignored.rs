@@ -1,8 +1,9 @@
 //! Calls that change what git ignores: what was hidden from git may be staged or lost by them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::options::Parsed;
+use crate::guard::call_context::WriteKind;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
@@ -13,6 +14,36 @@ impl Judge<'_> {
         let rules = |path: &PathBuf| path.file_name().is_some_and(|name| name == ".gitignore");
         let mut changed = self.cx.changed().iter();
         changed.any(|path| rules(path) || self.cx.entries(path).paths.iter().any(rules))
+    }
+
+    /// Keeps the lines of a `.gitignore`: they may hide secrets from git, and the next call would
+    /// stage them.
+    pub(in crate::guard) fn keeps_ignores(
+        &self,
+        path: &Path,
+        write: WriteKind,
+    ) -> Result<(), Denial> {
+        let takes = matches!(write, WriteKind::Change | WriteKind::Move);
+        let is_there = || self.cx.kind(path) == FileKind::File;
+        if !takes || path.file_name().is_none_or(|name| name != ".gitignore") || !is_there() {
+            return Ok(());
+        }
+        let why = "it may take lines from .gitignore, which keep secrets out of git";
+        Err(Denial::new("secret.file", why)
+            .instead("add a line with `>>`, or change it with the edit tool"))
+    }
+
+    /// Keeps the folder that a tool such as husky fills with hooks, and hides from git: git would
+    /// run them with the next command, and nobody would see them.
+    pub(in crate::guard) fn keeps_hooks(&self, path: &Path) -> Result<(), Denial> {
+        let is_made = |folder: &Path| folder.ends_with("_");
+        let is_hook = path.ancestors().any(is_made)
+            && self.cx.hook_folders().iter().any(|it| is_made(it) && path.starts_with(it));
+        if !is_hook {
+            return Ok(());
+        }
+        Err(Denial::new("path.git", "git runs what is in this folder, by `core.hooksPath`")
+            .instead("write the project's own hook, beside it"))
     }
 
     /// What git ignores may be secret: a call that changes that must stage files by name.

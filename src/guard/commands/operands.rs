@@ -2,6 +2,7 @@
 
 use super::addresses::{fetched, is_elsewhere};
 use super::build_tasks;
+use super::offline::{is_dry_run, refuse_registry};
 use super::options::{Parsed, inline, number, parse, unknown_option};
 use super::runs_what_it_writes;
 use super::script_words::is_script_runner;
@@ -61,6 +62,7 @@ impl Judge<'_> {
         }
         self.values(place, name, entry, &parsed, streams)?;
         if !self.sandboxed {
+            refuse_registry(name, entry, &parsed)?;
             self.rewrites_everything(place, name, &parsed)?;
             self.writes_beside(place, name, &parsed)?;
         }
@@ -127,6 +129,7 @@ impl Judge<'_> {
             if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
                 continue;
             }
+            self.loads_no_publisher(place, name, entry, (*kind, value, option.as_str()))?;
             // Some tools take `FORMAT:FILE`.
             let with_file =
                 *kind == Kind::Plain && option != "-W" && value.head().contains([':', '=']);
@@ -172,7 +175,7 @@ impl Judge<'_> {
             };
             let all = &operands[at..];
             if kind == Kind::Command {
-                if self.is_fetched(place, name, operand) {
+                if self.is_fetched(place, name, operand, parsed) {
                     return Err(fetched(name));
                 }
                 return self.run(place, all, Streams::default()).map(|()| true);
@@ -196,6 +199,9 @@ impl Judge<'_> {
             if at == 0 && entry.runs {
                 let judged = self.is_no_verb(place, name, kind, operand);
                 self.soften(judged)?;
+            }
+            if kind == Kind::Argument && entry.runs {
+                self.runs_no_publisher(place, name, all, parsed)?;
             }
             if kind == Kind::Argument && is_script_runner(name) && !self.sandboxed {
                 let script = operands.first().filter(|_| at > 0).map_or(name, Arg::head);
@@ -231,7 +237,12 @@ impl Judge<'_> {
         if let Some(entry) = table::entry(&full) {
             return self.listed(place, &full, entry, rest, streams);
         }
-        refuse_verb(name, verb)
+        match refuse_verb(name, verb) {
+            Err(denial) if self.sandboxed && denial.rule == "publish" && is_dry_run(rest) => {
+                self.names_in(place, rest)
+            }
+            judged => judged,
+        }
     }
 
     /// Judges one value or operand.

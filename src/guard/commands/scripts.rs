@@ -5,6 +5,7 @@ use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place, Streams};
 use crate::guard::programs::table;
+use crate::guard::programs::verbs::refuse_publishing;
 
 /// Modules of Python that are judged as the program of this name.
 const MODULES: &[(&str, &str)] = &[
@@ -79,11 +80,14 @@ impl Judge<'_> {
             return if asks { Ok(()) } else { Err(inline(name)) };
         };
         let Some(text) = script.text().map(str::to_owned) else {
-            // `node --test tests/*.js`
-            let tests = parsed.has(&["--test"]);
+            // `node --test tests/*.js`, and `--check`, which runs none of them.
+            let many = parsed.has(&["--test", "--check", "-c"]);
             return args.iter().try_for_each(|arg| {
-                if !(tests && matches!(arg, Arg::Text(_) | Arg::Pattern(_))) {
+                if !(many && matches!(arg, Arg::Text(_) | Arg::Pattern(_))) {
                     self.soften::<()>(Err(inline(name)))?;
+                }
+                if !parsed.has(&["--check", "-c"]) {
+                    self.is_no_publisher(place, arg, false)?;
                 }
                 self.of_the_project(arg.head())?;
                 self.reads(place, arg, ReadKind::Content)
@@ -97,6 +101,9 @@ impl Judge<'_> {
             return self.run(place, args, Streams::default());
         }
         self.of_the_project(&text)?;
+        if name == "go run" && !self.sandboxed {
+            refuse_publishing(&text)?;
+        }
         if name == "go run" && !text.ends_with(".go") {
             // A package of the module.
             let local = text == "." || text.starts_with("./") && !text.contains('@');
@@ -106,6 +113,9 @@ impl Judge<'_> {
             return args.iter().try_for_each(|arg| self.harmless(place, arg));
         }
         if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
+            if parsed.has(&["--test"]) {
+                args.iter().try_for_each(|arg| self.is_no_publisher(place, arg, false))?;
+            }
             return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
         }
         self.project_script(place, &text, &args[1..])

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::options::unknown_option;
-use crate::guard::call_context::{ReadKind, WriteKind};
+use super::sed_effect::leaves_nothing;
+use crate::guard::call_context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
@@ -15,13 +16,15 @@ impl Judge<'_> {
         let mut in_place = false;
         let mut quiet = false;
         let mut whole = false;
+        let mut extended = false;
         let mut programs = Vec::new();
         let mut files = Vec::new();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match arg.text() {
                 Some("-n" | "--quiet" | "--silent" | "-nE" | "-En" | "-nr") => quiet = true,
-                Some("-E" | "-r" | "-s" | "-u" | "--regexp-extended") => {}
+                Some("-E" | "-r" | "--regexp-extended") => extended = true,
+                Some("-s" | "-u") => {}
                 Some("-z") => whole = true,
                 Some("-i" | "--in-place") => in_place = true,
                 Some("-e" | "--expression") => programs.extend(rest.next()),
@@ -40,6 +43,8 @@ impl Judge<'_> {
         if (quiet || whole) && in_place && !self.sandboxed {
             return Err(cuts());
         }
+        let texts: Vec<&str> = programs.iter().filter_map(|program| program.text()).collect();
+        let text = texts.join(";");
         let (mut lines_cut, mut erasing) = (0, 0);
         for program in programs {
             lines_cut += program.text().map_or(0, lines_deleted);
@@ -57,6 +62,9 @@ impl Judge<'_> {
                 if !self.sandboxed && erasing > 0 {
                     self.erases_once(place, file, erasing)?;
                     self.keeps_lines(place, file, lines_cut)?;
+                }
+                if !self.sandboxed {
+                    self.keeps_text(place, file, &text, extended)?;
                 }
                 let judged = self.writes(place, file, WriteKind::Change);
                 self.soften(judged)?;
@@ -81,6 +89,25 @@ impl Judge<'_> {
     fn keeps_lines(&mut self, place: &Place, file: &Arg, deleted: usize) -> Result<(), Denial> {
         for path in self.paths(place, file)? {
             if self.cx.kind(&path) == FileKind::File && self.cx.lines(&path) <= deleted {
+                return Err(cuts());
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a program, with extended patterns or plain ones, leaves a letter or a digit of a
+    /// file that has some.
+    fn keeps_text(
+        &mut self,
+        place: &Place,
+        file: &Arg,
+        program: &str,
+        extended: bool,
+    ) -> Result<(), Denial> {
+        for path in self.paths(place, file)? {
+            self.cx.spend(COST_OF_AN_ENTRY * 5)?;
+            // One that cannot be tried may take everything.
+            if leaves_nothing(program, extended, &self.cx.content(&path)).unwrap_or(true) {
                 return Err(cuts());
             }
         }
@@ -210,7 +237,7 @@ fn address(text: &str) -> Option<(Lines, &str)> {
 }
 
 /// Where a part that this character ends is over.
-fn delimited(text: &str, end: char) -> Option<usize> {
+pub(super) fn delimited(text: &str, end: char) -> Option<usize> {
     let mut escaped = false;
     let mut bracket = false;
     for (at, c) in text.char_indices() {

@@ -192,6 +192,7 @@ impl Judge<'_> {
                 if lists(COMMANDS, test.head()) {
                     return refuse_verb(name, test.head());
                 }
+                self.is_no_publisher(place, test, true)?;
                 self.value(place, name, Kind::NameGlob, test, parsed, Streams::default())
             }),
             "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
@@ -242,6 +243,11 @@ impl Judge<'_> {
                 Some((_, file)) => self.fills(place, &Arg::of(file), false),
             },
             "plugin" if text.starts_with("no:") && fits("") => Ok(()),
+            // A category with a dot is a class of a module, which Python imports.
+            "warning" if text.split(':').nth(2).is_some_and(|class| class.contains('.')) => {
+                unknown()
+            }
+            "warning" => self.harmless(place, value),
             "ldflags" => {
                 // `-X` sets a text of the program.
                 let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
@@ -375,6 +381,9 @@ impl Judge<'_> {
         if !(is_plain && is_module && !first.is_empty()) {
             return Err(unknown_option(name, text));
         }
+        let module = if text.ends_with(".py") { text } else { &text.replace('.', "/") };
+        let file = Arg::of(format!("{}.py", module.trim_end_matches(".py")));
+        self.is_no_publisher(place, &file, false)?;
         self.harmless(place, test)
     }
 

@@ -219,6 +219,7 @@ impl<'a> Judge<'a> {
             self.cx.spend(COST_OF_A_ROUND)?;
             let mut inner = place.inner();
             inner.variables.insert(name.to_owned(), value);
+            inner.loops.insert(name.to_owned());
             self.script(&mut inner, body)?;
         }
         Ok(())
@@ -253,6 +254,7 @@ impl<'a> Judge<'a> {
         let fed = input(&simple.redirects).unwrap_or(streams.fed);
         let cat = simple.words.len() == 1 && simple.words[0].text() == Some("cat");
         let gives = gives_alone(simple) || cat && fed;
+        self.writes_text(&args, &simple.redirects)?;
         self.redirects(place, &simple.redirects, gives)?;
         if args.is_empty() {
             return if simple.variables.is_empty() {
@@ -302,7 +304,8 @@ impl<'a> Judge<'a> {
             }
             Redirect::Write(word) => {
                 let arg = self.expand(place, word)?;
-                self.fills(place, &arg, gives)
+                // In a loop, one line would take the place of many files.
+                self.fills(place, &arg, gives && !place.varies(word))
             }
             Redirect::WriteOther(word) => {
                 let arg = self.expand(place, word)?;

@@ -14,6 +14,7 @@ mod parse_word;
 mod paths;
 mod place;
 mod value;
+mod written_text;
 
 pub(super) use judge::{Judge, Streams};
 pub(super) use parse::{parse, unclear};

@@ -118,10 +118,11 @@ impl Parser {
         let from = self.chars[self.at..].iter().position(|c| *c == '\n');
         let text = from.map(|from| &self.chars[self.at + from + 1..]).unwrap_or_default();
         let lines = text.split(|c| *c == '\n');
-        let mut lines = lines.take_while(|line| !line.iter().copied().eq(end.chars()));
-        let empty = !lines.any(|line| line.iter().any(|c| c.is_alphanumeric()));
+        let lines = lines.take_while(|line| !line.iter().copied().eq(end.chars()));
+        let text: String = lines.flat_map(|line| line.iter().copied().chain(['\n'])).collect();
+        let empty = !text.contains(char::is_alphanumeric);
         self.waiting.push((end, quote.is_none()));
-        Ok(Redirect::Data { empty, text: Word::default() })
+        Ok(Redirect::Data { empty, text: Word { pieces: vec![Piece::Text(text)] } })
     }
 }
 

@@ -161,6 +161,10 @@ impl Judge<'_> {
         for path in self.soften(paths)?.unwrap_or_default() {
             let judged = self.cx.write(&path, write);
             if let Some(real) = self.soften(judged)? {
+                if !self.sandboxed {
+                    self.keeps_ignores(&real, write)?;
+                    self.keeps_hooks(&real)?;
+                }
                 let own = real.strip_prefix(&self.cx.policy().workspace);
                 let code =
                     own.map_or_else(|_| is_code(&real), |own| is_code(own) || is_hidden(own));
@@ -178,6 +182,8 @@ impl Judge<'_> {
         gives: bool,
     ) -> Result<(), Denial> {
         let paths = self.paths(place, arg);
+        // One text would take the place of many files.
+        let gives = gives && !matches!(arg, Arg::Pattern(_));
         for path in self.soften(paths)?.unwrap_or_default() {
             let real = self.cx.resolve(&path).map_or(path, |real| real.path);
             self.replaces_nothing_moved(&real)?;

@@ -1,8 +1,9 @@
 //! The known state of the shell at one point of a line.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
+use super::ast::{Piece, Word};
 use super::value::Arg;
 
 /// Where the shell is, and the variables of loops.
@@ -11,6 +12,8 @@ pub(in crate::guard) struct Place {
     /// The folders that it may be in; none: it cannot be told, which only a sandbox allows.
     pub(in crate::guard) folders: Vec<PathBuf>,
     pub(in crate::guard) variables: HashMap<String, Arg>,
+    /// Those of them that a loop sets.
+    pub(in crate::guard) loops: BTreeSet<String>,
     /// It must not change its folder here: the rest of the line would not know.
     pub(in crate::guard) fixed: bool,
     /// This command runs exactly once, so that a variable it sets is known from here on.
@@ -24,10 +27,17 @@ impl Place {
         Self {
             folders: vec![folder],
             variables: HashMap::new(),
+            loops: BTreeSet::new(),
             fixed: false,
             straight: false,
             read: false,
         }
+    }
+
+    /// Does a loop set a part of this word?
+    pub(super) fn varies(&self, word: &Word) -> bool {
+        let of_loop = |piece: &Piece| matches!(piece, Piece::Variable { name, .. } if self.loops.contains(name));
+        word.pieces.iter().any(of_loop)
     }
 
     /// The same in a part that runs once, several times, or not at all.
