@@ -208,7 +208,8 @@ fn included(reader: &mut Reader<'_>, parsed: &mut Vec<makefile::Chunk>, place: &
             let Some(glob) = normal(&glob) else { continue };
             let glob = glob.to_string_lossy().into_owned();
             let Ok(matcher) = Glob::new(&glob).map(|glob| glob.compile_matcher()) else { continue };
-            reader.found.includes.insert(glob);
+            // `make` would build the part by an implicit rule: from `local.mk.sh`, `local.mk,v`.
+            reader.found.includes.extend([format!("{glob}.*"), format!("{glob},v"), glob]);
             let files = reader.start.paths().keys().filter(|path| matcher.is_match(path));
             let files: Vec<PathBuf> = files.cloned().chain(reader.file(name, place)).collect();
             for path in files {

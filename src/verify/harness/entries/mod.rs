@@ -54,6 +54,7 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
         "rakefile" | "Rakefile" | "rakefile.rb" | "Rakefile.rb" => {
             rakefile::put_back(around, start, now)
         }
+        _ if name.ends_with(".rake") => rakefile::put_back(around, start, now),
         _ if name.starts_with("requirements") => requirements::put_back(around, start, now),
         _ if name.ends_with(".sln") => solution::put_back(around, start, now),
         _ => start.map_or(Merged::Same, |start| Merged::Text(start.to_owned())),

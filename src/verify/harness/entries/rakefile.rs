@@ -1,6 +1,6 @@
 //! Rakefiles: tasks and their helpers are the start's. A new task is kept if a check names it.
 
-use super::super::paths::folder;
+use super::super::paths::{file_name, folder};
 use super::manifests::{Manifests, Merged};
 use super::parts::{Fate, Part, merged, squeezed};
 use super::statements::{Syntax, statements};
@@ -11,7 +11,8 @@ const RUBY: Syntax = Syntax { comment: "#", quotes: &['"', '\''], long_strings: 
 pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -> Merged {
     let names = ["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"];
     let beside = |name: &&str| around.start.paths().contains_key(&folder(around.path).join(name));
-    if start.is_none() && names.iter().any(beside) {
+    let is_one = names.contains(&file_name(around.path));
+    if start.is_none() && is_one && names.iter().any(beside) {
         return Merged::Gone;
     }
     merged(&parts(around, start.unwrap_or_default()), parts(around, now))
