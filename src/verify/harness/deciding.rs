@@ -212,6 +212,7 @@ static C_ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
         r"|\b(?:assert_(?:eq|ne)!|(?:ASSERT|CHECK|EXPECT|REQUIRE)_?(?:EQ|STR)\w*)\s*\(",
         r#"|\bif\s*\(?[^;\n]*\w\([^;\n]*\)\s*!=\s*(?:[1-9"]|\w\s*[*+]|\w+\()[^;]{0,80}\b(?:abort|exit|Exit|Fatalf?|panic|return\s+[1-9])"#,
         r#"|\bif\s*\(\s*str\w*cmp\([^;\n]*\([^;\n]*"[^;]{0,80}\b(?:abort|exit|return\s+[1-9])"#,
+        r"|(?m)(?:^|[;{])\s*[A-Z]{2,}\w*\s*\(\s*\w+\([^;\n]*\)\s*,\s*-?\d+\s*\)",
     ))
 });
 

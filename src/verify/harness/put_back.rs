@@ -21,7 +21,8 @@ use super::known_start::KnownStart;
 use super::paths::{extension, file_name, folder, sounds_like_a_check};
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
-use super::shadows;
+use super::search_path;
+use super::shadows::Shadows;
 use super::shell::scan;
 use super::showing;
 use super::sources;
@@ -31,10 +32,18 @@ use crate::model::InlineTest;
 
 /// Compares the harness of two trees and says how to put it back.
 pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
-    let (harness, asked_for) = (OnceCell::new(), OnceCell::new());
+    let (harness, asked_for, search_path) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
     let (result, writes) = (PutBack::default(), BTreeMap::new());
-    let mut work =
-        Work { question, known, found: &known.found, harness, asked_for, result, writes };
+    let mut work = Work {
+        question,
+        known,
+        found: &known.found,
+        harness,
+        asked_for,
+        search_path,
+        result,
+        writes,
+    };
     let changed = work.changed();
     for path in &changed {
         work.compare(path);
@@ -78,6 +87,13 @@ fn is_match(glob: &str, path: &Path) -> bool {
     Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(path))
 }
 
+/// Whether files may load each other by their extensions.
+fn are_of_one_language(one: &Path, other: &Path) -> bool {
+    const C: [&str; 6] = ["c", "cc", "cpp", "cxx", "h", "hpp"];
+    let (one, other) = (extension(one), extension(other));
+    one == other || (C.contains(&one) && C.contains(&other))
+}
+
 struct Work<'a> {
     question: &'a HarnessQuestion<'a>,
     known: &'a KnownStart,
@@ -86,6 +102,8 @@ struct Work<'a> {
     harness: OnceCell<BTreeSet<PathBuf>>,
     /// Files of checks that had none at the start.
     asked_for: OnceCell<BTreeSet<PathBuf>>,
+    /// Folders in which loaders look.
+    search_path: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -176,7 +194,8 @@ impl Work<'_> {
         }
         if is_new {
             let covers = self.found.shadows.contains(path)
-                || shadows::shadows(self.start(), self.harness(), path)
+                || self.takes_a_place(path)
+                || self.shadows().cover(path)
                 || self.found.files.iter().any(|file| path.starts_with(file))
                 || self.found.includes.iter().any(|glob| is_match(glob, path))
                 || self.asked_for().contains(path);
@@ -196,6 +215,44 @@ impl Work<'_> {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
             self.result.inline_tests.push(test);
         }
+    }
+
+    fn shadows(&self) -> Shadows<'_> {
+        Shadows { start: self.start(), now: self.now(), harness: self.harness() }
+    }
+
+    /// Whether a loader finds a new file before one of the start that decides.
+    fn takes_a_place(&self, path: &Path) -> bool {
+        let mut others = search_path::behind(path);
+        let name = file_name(path);
+        if self.start().paths().keys().any(|other| {
+            file_name(other) == name || others.iter().any(|it| file_name(it) == file_name(other))
+        }) {
+            others.extend(search_path::elsewhere(self.start(), self.search_path(), path));
+        }
+        others.iter().any(|other| self.decides(other))
+    }
+
+    /// Whether a file of the start is harness for any reason. A manifest is so only in parts.
+    fn decides(&self, path: &Path) -> bool {
+        let role = self.question.table.role(path);
+        self.start().paths().contains_key(path)
+            && (self.is_whole(path)
+                || role.is_some_and(|role| role != Role::Manifest)
+                || (role.is_none() && self.is_helper(path)))
+    }
+
+    /// The folders in which the checks and their judges look for what they load.
+    fn search_path(&self) -> &BTreeSet<PathBuf> {
+        self.search_path.get_or_init(|| {
+            let codes = self.found.files.iter().filter_map(|path| text(self.start(), path));
+            let codes: Vec<String> = codes.collect();
+            let texts = self.found.lines.iter().chain(&codes).map(String::as_str);
+            let mut folders = search_path::folders(texts);
+            // `python3 -m` looks in the current folder first.
+            folders.insert(PathBuf::new());
+            folders
+        })
     }
 
     /// Whether a check may run the examples of a file: outside Rust only those ask for it by name.
@@ -230,13 +287,14 @@ impl Work<'_> {
             || self.known.started(self.question).contains(path)
     }
 
-    /// Whether a harness file loads a file that loads this one, as a bootstrap does.
+    /// Whether test code, or a file that the harness loads, loads this one, as a bootstrap does.
     fn is_behind_another(&self, path: &Path) -> bool {
-        let own = extension(path);
-        let files = self.start().paths().keys().filter(|other| extension(other) == own);
+        let files = self.start().paths().keys().filter(|other| are_of_one_language(other, path));
         let mut loaders = files.filter(|other| sources::loads(self.start(), other, path));
         loaders.any(|loader| {
             self.harness().iter().any(|from| sources::loads(self.start(), from, loader))
+                || text(self.start(), loader)
+                    .is_some_and(|code| deciding::is_test_code(loader, &code))
         })
     }
 

@@ -247,14 +247,15 @@ fn perl(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
 /// Ruby, Perl, PHP, and others: quoted paths after a word that loads.
 fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<PathBuf>> {
     static LOADS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?:require_relative|require_once|include_once|require|include|load|do|source|use lib)\b[^"'\n]*["']([^"'\n]+)["']"#)
+        Regex::new(r#"(?:require_relative|require_once|include_once|require|include|load|do|source|use lib)\b[^"'\n]*["']([^"'\n]+)["']|#\s*include\s*<([^>\n]+)>"#)
             .expect("valid")
     });
     let ending = if language.contains("rb") || language.contains("ruby") { ".rb" } else { "" };
     LOADS
         .captures_iter(code)
-        .filter_map(|found| Some(found.get(1)?.as_str().trim_start_matches('/').to_owned()))
-        .map(|name| {
+        .filter_map(|found| found.get(1).or(found.get(2)))
+        .map(|found| {
+            let name = found.as_str().trim_start_matches('/').to_owned();
             let names = [name.clone(), format!("{name}{ending}")];
             let mut folders = roots.to_vec();
             folders.insert(0, own);

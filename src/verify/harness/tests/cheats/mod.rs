@@ -64,3 +64,4 @@ mod files;
 mod judges;
 mod packages;
 mod rust;
+mod shadows;

@@ -4,6 +4,7 @@ use super::tree::{Change, Planted, ask, changed};
 
 mod layouts;
 mod manifests;
+mod shadows;
 
 struct Honest<'a> {
     what: &'a str,

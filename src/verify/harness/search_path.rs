@@ -1,0 +1,93 @@
+//! Files of the start whose place a new file takes: a package comes before a module of its name, and
+//! a folder comes before those after it in a search path.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::files::SourceTree;
+use super::paths::{file_name, normal};
+
+/// Endings of a name in the order in which a loader tries them in one folder.
+const ORDERS: &[&[&str]] = &[
+    &["/__init__.py", ".py"],
+    &["/__main__.py", ".py"],
+    &[".so", ".py"],
+    &[".pmc", ".pm"],
+    &[".lua", "/init.lua"],
+    &[
+        "",
+        ".mjs",
+        ".js",
+        ".cjs",
+        ".mts",
+        ".ts",
+        ".cts",
+        ".jsx",
+        ".tsx",
+        ".json",
+        ".node",
+        "/index.mjs",
+        "/index.js",
+        "/index.cjs",
+        "/index.ts",
+    ],
+];
+
+/// The paths in the same folder that a loader no longer reaches if a path exists.
+pub(super) fn behind(path: &Path) -> Vec<PathBuf> {
+    let Some(text) = path.to_str() else { return Vec::new() };
+    let mut found = Vec::new();
+    for order in ORDERS {
+        for (at, ending) in order.iter().enumerate() {
+            let Some(stem) = text.strip_suffix(ending).filter(|stem| !stem.is_empty()) else {
+                continue;
+            };
+            // `sq.cpython-312-x86_64-linux-gnu.so`
+            let name = file_name(Path::new(stem));
+            let tag =
+                if *ending == ".so" { name.find('.').map_or(0, |at| name.len() - at) } else { 0 };
+            let stem = &stem[..stem.len() - tag];
+            found.extend(
+                order[at + 1..].iter().map(|later| PathBuf::from(format!("{stem}{later}"))),
+            );
+        }
+    }
+    found
+}
+
+/// The folders that lines name in a search path: `-Isrc`, `PYTHONPATH=a:b`, `use lib "a"`.
+pub(super) fn folders<'t>(texts: impl Iterator<Item = &'t str>) -> BTreeSet<PathBuf> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?:^|\s)-(?:I|cp\b|classpath\b)|(?:PYTHON|NODE_|CLASS)PATH|PERL5LIB|RUBYLIB|LUA_PATH",
+            r"|\buse\s+lib\b|sys\.path|LOAD_PATH|\$:|auto_path|package\.path|include_path",
+        ))
+        .expect("valid")
+    });
+    let odd = |c: char| !(c.is_alphanumeric() || "_-./".contains(c));
+    let lines = texts.flat_map(str::lines).filter(|line| NAMES.is_match(line));
+    let words = lines.flat_map(|line| line.split(odd));
+    let words = words.map(|word| word.strip_prefix("-I").unwrap_or(word));
+    words.filter_map(|word| normal(Path::new(word))).collect()
+}
+
+/// The files of the start that have the same name in another folder of the search path.
+pub(super) fn elsewhere(
+    start: &dyn SourceTree,
+    folders: &BTreeSet<PathBuf>,
+    path: &Path,
+) -> Vec<PathBuf> {
+    let roots = folders.iter().filter(|root| path.starts_with(root));
+    let names = roots.filter_map(|root| Some((root, path.strip_prefix(root).ok()?)));
+    let others = |(root, name): (&PathBuf, &Path)| -> Vec<PathBuf> {
+        let mut wanted = vec![name.to_owned()];
+        wanted.extend(behind(name));
+        let others = folders.iter().filter(|other| *other != root);
+        others.flat_map(|other| wanted.iter().map(|name| other.join(name))).collect()
+    };
+    let found = names.flat_map(others);
+    found.filter(|path| start.paths().contains_key(path)).collect()
+}
