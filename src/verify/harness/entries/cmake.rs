@@ -6,6 +6,8 @@ use std::path::Path;
 use super::super::conventions::Role;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
+use super::super::programs::lists;
+use super::super::standard::HEADERS;
 use super::manifests::{Manifests, Merged};
 use super::parts::{Fate, Part, merged, squeezed};
 use super::statements::{Syntax, statements};
@@ -97,6 +99,14 @@ fn statement(around: &Manifests<'_>, text: &str) -> Part {
             if about_tests.iter().any(|about| word(0).starts_with(about)) =>
         {
             Fate::Kept
+        }
+        // A text that is no manifest is not put back by its parts.
+        "include" if !word(0).ends_with(".cmake") && word(0).contains(['.', '$']) => Fate::Fixed,
+        "cmake_language" => Fate::Fixed,
+        "file" | "configure_file" | "execute_process" | "add_custom_command"
+            if words.iter().any(|word| HEADERS.contains(&file_name(Path::new(word)))) =>
+        {
+            Fate::Fixed
         }
         "add_subdirectory" => subdirectory(around, word(0)),
         "set_tests_properties" | "return" => Fate::Fixed,
@@ -192,7 +202,9 @@ fn nested(leaves: Vec<Part>) -> Vec<Part> {
             "endif" | "endforeach" | "endwhile" | "endfunction" | "endmacro" | "endblock" => {
                 if let Some((head, above)) = levels.pop() {
                     let inner = std::mem::replace(&mut parts, above);
-                    parts.push(Part::block(&head.text, block_key(&head), inner, &leaf.text));
+                    let block = Part::block(&head.text, block_key(&head), inner, &leaf.text);
+                    let replaces = replaces_a_command(&head);
+                    parts.push(if replaces { block.as_one(Fate::Fixed) } else { block });
                 } else {
                     parts.push(leaf);
                 }
@@ -205,6 +217,18 @@ fn nested(leaves: Vec<Part>) -> Vec<Part> {
         parts.push(Part::block(&head.text, block_key(&head), inner, ""));
     }
     parts
+}
+
+/// Whether a function or a macro has the name of a command that declares targets and tests.
+fn replaces_a_command(head: &Part) -> bool {
+    const COMMANDS: &str = "
+        add_custom_command add_custom_target add_executable add_library add_subdirectory add_test
+        catch_discover_tests doctest_discover_tests enable_testing gtest_add_tests
+        gtest_discover_tests include message project set set_property set_tests_properties
+        target_compile_definitions target_compile_options target_link_libraries target_sources
+    ";
+    let name = head.key.strip_prefix("function ").or(head.key.strip_prefix("macro "));
+    name.is_some_and(|name| lists(COMMANDS, &name.to_lowercase()))
 }
 
 /// A block is known by its whole first line.

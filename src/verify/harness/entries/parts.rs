@@ -58,6 +58,13 @@ impl Part {
         Self { inner, ..Self::new(head, key, Fate::Free) }
     }
 
+    /// A block that stays or goes as a whole.
+    pub(super) fn as_one(&self, fate: Fate) -> Self {
+        let mut text = String::new();
+        self.write(&mut text);
+        Self::new(&text, self.key.clone(), fate)
+    }
+
     fn write(&self, text: &mut String) {
         text.push_str(&self.text);
         if let Some(inner) = &self.inner {
