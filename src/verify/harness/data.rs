@@ -134,9 +134,9 @@ pub(super) fn is_table<'p>(
     path: &Path,
     harness: impl Iterator<Item = &'p PathBuf> + Clone,
 ) -> bool {
-    const TABLES: [&str; 20] = [
-        "", "bin", "csv", "dat", "data", "in", "input", "json", "jsonl", "list", "lst", "ndjson",
-        "out", "output", "ref", "tab", "tsv", "txt", "yaml", "yml",
+    const TABLES: [&str; 22] = [
+        "", "bin", "case", "csv", "dat", "data", "in", "input", "json", "jsonl", "list", "lst",
+        "ndjson", "out", "output", "ref", "spec", "tab", "tsv", "txt", "yaml", "yml",
     ];
     if !TABLES.contains(&extension(path)) || !is_data(path) {
         return false;
@@ -158,6 +158,30 @@ pub(super) fn is_table<'p>(
             !harness.clone().any(|from| from == other)
                 && text(start, other).is_some_and(|code| names(&code, path))
         })
+}
+
+/// Whether a module holds cases and nothing else, and only the harness loads it, beside the product.
+pub(super) fn is_module(start: &dyn SourceTree, path: &Path, harness: &BTreeSet<PathBuf>) -> bool {
+    static RUNS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:def|class|lambda|function|func|fn|sub|import|require|include|proc|do|use)\b|=>\s*[({]",
+        )
+    });
+    const LANGUAGES: [&str; 8] = ["py", "js", "mjs", "cjs", "ts", "rb", "php", "lua"];
+    let own = |other: &&PathBuf| extension(other) == extension(path);
+    let is_list = || {
+        let code = text(start, path).unwrap_or_default();
+        code.contains(['[', '{']) && !RUNS.is_match(&code)
+    };
+    let loads = |from: &PathBuf| sources::loads(start, from, path);
+    let loads_more = |from: &PathBuf| {
+        let own = start.paths().keys().filter(own);
+        own.filter(|other| *other != path).any(|other| sources::loads(start, from, other))
+    };
+    LANGUAGES.contains(&extension(path))
+        && harness.iter().filter(own).any(|from| loads(from) && loads_more(from))
+        && is_list()
+        && !start.paths().keys().filter(own).any(|other| !harness.contains(other) && loads(other))
 }
 
 /// Whether a line of code reads a file that it names, or one of a folder.

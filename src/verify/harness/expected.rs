@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::awk;
+use super::expand::globbed;
 use super::expected_code;
 use super::origin::Origin;
 use super::origins::{MOST_DEPTH, Origins};
@@ -35,7 +36,33 @@ pub(super) fn files(
             found.extend(cases.files.into_iter().filter(|_| runs || is_plain()));
         }
     }
+    let inputs: Vec<PathBuf> = commands
+        .iter()
+        .filter(|command| command.is_loop())
+        .flat_map(|command| inputs(reader, command, place, &found))
+        .collect();
+    found.extend(inputs);
     found
+}
+
+/// The files that a loop goes through, if what it compares is beside them: `samples/a.in` and
+/// `samples/a.out`.
+fn inputs(
+    reader: &Reader<'_>,
+    command: &ShellCommand,
+    place: &ReadAt,
+    expected: &BTreeSet<PathBuf>,
+) -> Vec<PathBuf> {
+    let values = command.assignments.iter().map(|(_, value)| value);
+    let names = values.filter_map(|value| globbed(reader.start, &place.folder, value)).flatten();
+    let files: Vec<PathBuf> = names.filter_map(|name| reader.file(&name, place)).collect();
+    let beside = |path: &PathBuf| {
+        expected.contains(path) || {
+            let stem = path.with_extension("");
+            expected.iter().any(|other| other.with_extension("") == stem)
+        }
+    };
+    if files.iter().any(beside) { files } else { Vec::new() }
 }
 
 /// The files of the sides that no program makes, if another side is made.
@@ -145,6 +172,11 @@ fn compared_words(origins: &Origins<'_>, at: usize, from: usize) -> Vec<Origin> 
         } else if lists(OPERATORS, word) {
             pair.push(std::mem::take(&mut side));
         } else {
+            // `$(($(sh sq.sh 12) - $(cat want)))` compares in one word.
+            let mut captured = origins.captured(at, place, MOST_DEPTH);
+            if captured.len() > 1 {
+                pair.append(&mut captured);
+            }
             side.join(origins.of_word(at, place, MOST_DEPTH));
         }
     }

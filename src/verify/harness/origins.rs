@@ -142,6 +142,14 @@ impl<'a> Origins<'a> {
         origin
     }
 
+    /// What each substitution in a word prints.
+    pub(super) fn captured(&self, at: usize, word: usize, depth: usize) -> Vec<Origin> {
+        let here =
+            |into: &Into| matches!(into, Into::Word(by, place) if *by == at && *place == word);
+        let captures = self.flow.captures.iter().filter(|capture| here(&capture.into));
+        captures.map(|capture| self.of_commands(&capture.commands, depth)).collect()
+    }
+
     /// What a word of a command holds: substitutions, and variables.
     pub(super) fn of_word(&self, at: usize, word: usize, depth: usize) -> Origin {
         let mut origin = Origin::default();
@@ -184,7 +192,7 @@ impl<'a> Origins<'a> {
     }
 
     fn of_variable(&self, name: &str, depth: usize) -> Origin {
-        let mut origin = Origin::default();
+        let (mut origin, mut unnamed) = (Origin::default(), Origin::default());
         let Some(depth) = depth.checked_sub(1).filter(|_| !name.is_empty()) else { return origin };
         if let Ok(number) = name.parse::<usize>() {
             return self.of_argument(number, depth);
@@ -207,12 +215,18 @@ impl<'a> Origins<'a> {
                     origin.join(self.of_read(at, depth));
                 }
                 "printf" if named() => origin.join(self.of_words(at, depth)),
+                // `export $(xargs < vars)` sets variables of unknown names.
+                "export" | "declare"
+                    if command.words.iter().skip(1).all(|it| !it.contains('=')) =>
+                {
+                    unnamed.join(self.of_words(at, depth));
+                }
                 // Bats keeps what it prints.
                 "run" if matches!(name, "output" | "lines") => origin.made = true,
                 _ => {}
             }
         }
-        origin
+        if origin == Origin::default() { unnamed } else { origin }
     }
 
     /// What a function, `set --`, or the caller of the script gives.

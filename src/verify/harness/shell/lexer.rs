@@ -252,7 +252,9 @@ impl Lexer {
             let arithmetic = self.peek(2) == Some('(');
             self.at += 2;
             let body = self.until_closed();
-            if !arithmetic {
+            if arithmetic {
+                self.inner.extend(substitutions(&body));
+            } else {
                 self.inner.push(body);
             }
             self.text.push('$');
@@ -291,4 +293,15 @@ impl Lexer {
         }
         body
     }
+}
+
+/// The substitutions inside of an arithmetic expression.
+fn substitutions(body: &str) -> Vec<String> {
+    let body = body.strip_prefix('(').and_then(|body| body.strip_suffix(')')).unwrap_or(body);
+    let tokens = Lexer::new(body).tokens();
+    let inner = tokens.into_iter().filter_map(|token| match token {
+        Token::Word { inner, .. } => Some(inner),
+        Token::Document(_) | Token::Operator(_) => None,
+    });
+    inner.flatten().collect()
 }
