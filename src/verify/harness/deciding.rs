@@ -37,6 +37,7 @@ pub(super) fn fails(path: &Path, code: &str) -> bool {
         "py" => &PYTHON_ENDS,
         "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE_ENDS,
         "sh" | "bash" | "zsh" | "ksh" => return fails_in_shell(code),
+        "tcl" => return compares_parameters(&with_commas(code), compares_and_fails),
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C_ENDS,
         "rs" => return !in_crate(path) && (code.contains("assert") || code.contains("panic!")),
         "go" | "java" | "kt" | "scala" | "groovy" | "rb" | "pl" | "pm" | "php" | "lua" | "cs"
@@ -44,7 +45,7 @@ pub(super) fn fails(path: &Path, code: &str) -> bool {
         _ => return false,
     };
     ASSERTS.is_match(code)
-        || compares_parameters(code)
+        || compares_parameters(code, compares_and_fails)
         || (ends.is_match(code) && !PROGRAM.is_match(code))
 }
 
@@ -79,8 +80,23 @@ fn in_crate(path: &Path) -> bool {
     path.iter().any(|part| part == "src") || path.ends_with("build.rs")
 }
 
-/// A function that compares two of its first parameters with each other and fails.
-fn compares_parameters(code: &str) -> bool {
+/// Does code hold a function that compares two of its first parameters, and says if they are equal?
+pub(super) fn compares(code: &str) -> bool {
+    compares_parameters(code, are_compared)
+}
+
+/// Tcl's functions with commas between their parameters, as other languages have them.
+fn with_commas(code: &str) -> String {
+    static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"\bproc\s+([\w:]+)\s+\{([^{}\n]*)\}"));
+    let head = |found: &regex::Captures<'_>| {
+        let names: Vec<&str> = found[2].split_whitespace().collect();
+        format!("proc {}({})", &found[1], names.join(", "))
+    };
+    HEAD.replace_all(code, head).into_owned()
+}
+
+/// A function whose body does something with two of its first parameters.
+fn compares_parameters(code: &str, compares: fn(&str, &str, &str) -> bool) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
             r"\(([^()\n]*,[^()\n]*)\)",
@@ -97,7 +113,7 @@ fn compares_parameters(code: &str) -> bool {
         names.len() > 1 && {
             let body: String = code[all.end()..].chars().take(200).filter(|c| *c != '$').collect();
             let body = plain(&body);
-            pairs().any(|(one, two)| compares_and_fails(&body, names[one], names[two]))
+            pairs().any(|(one, two)| compares(&body, names[one], names[two]))
         }
     })
 }
@@ -165,21 +181,29 @@ fn compares_and_fails(body: &str, one: &str, two: &str) -> bool {
             r"|(?:!|\bnot) ?\(? ?\w+ (?:===?|is|eq) ",
         ))
     });
+    let compared = |signs: &[&str]| is_between(body, one, two, signs);
+    // A failure if both are the same asserts nothing: `if from == to: raise`.
+    let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
+        || (compared(&["==", "===", "eq", "is"]) && OR_ELSE.is_match(body));
+    compared && FAILS.is_match(body)
+}
+
+/// Does a text compare two names for equality?
+fn are_compared(body: &str, one: &str, two: &str) -> bool {
+    is_between(body, one, two, &["==", "===", "!=", "!==", "eq", "ne"])
+}
+
+/// Does one of some signs stand between two names?
+fn is_between(body: &str, one: &str, two: &str, signs: &[&str]) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mentions = |text: &str| {
         body.match_indices(text).any(|(at, _)| {
             !body[..at].ends_with(word) && !body[at + text.len()..].starts_with(word)
         })
     };
-    let compared = |signs: &[&str]| {
-        signs.iter().any(|sign| {
-            mentions(&format!("{one} {sign} {two}")) || mentions(&format!("{two} {sign} {one}"))
-        })
-    };
-    // A failure if both are the same asserts nothing: `if from == to: raise`.
-    let compared = compared(&["!=", "!==", "is not", "ne", "<>"])
-        || (compared(&["==", "===", "eq", "is"]) && OR_ELSE.is_match(body));
-    compared && FAILS.is_match(body)
+    signs.iter().any(|sign| {
+        mentions(&format!("{one} {sign} {two}")) || mentions(&format!("{two} {sign} {one}"))
+    })
 }
 
 fn regex(pattern: &str) -> Regex {

@@ -66,6 +66,38 @@ impl Variables {
     }
 }
 
+/// Files that a text copies, by the names of the copies: `install ck/q build/q && build/q`.
+#[derive(Debug, Default)]
+pub(super) struct Copies(BTreeMap<String, String>);
+
+impl Copies {
+    /// Takes over what a command copies.
+    pub(super) fn add(&mut self, words: &[String]) {
+        const COPY: [&str; 4] = ["cp", "install", "ln", "mv"];
+        if !words.first().is_some_and(|word| COPY.contains(&word.as_str())) {
+            return;
+        }
+        let operands = words[1..].iter().filter(|word| !word.starts_with('-'));
+        let operands: Vec<&str> = operands.map(|word| plain(word)).collect();
+        let Some((to, from)) = operands.split_last() else { return };
+        for from in from {
+            let name = from.rsplit('/').next().unwrap_or(from);
+            let inside = format!("{}/{name}", to.trim_end_matches('/'));
+            self.0.extend([(inside, (*from).to_owned()), ((*to).to_owned(), (*from).to_owned())]);
+        }
+    }
+
+    /// The words of a command, with the files that were copied in place of their copies.
+    pub(super) fn replaced(&self, words: &[String]) -> Vec<String> {
+        let of = |word: &String| self.0.get(plain(word)).cloned();
+        words.iter().map(|word| of(word).unwrap_or_else(|| word.clone())).collect()
+    }
+}
+
+fn plain(word: &str) -> &str {
+    word.strip_prefix("./").unwrap_or(word)
+}
+
 /// The files that a glob names.
 pub(super) fn globbed(start: &dyn SourceTree, folder: &Path, word: &str) -> Option<Vec<String>> {
     if !word.contains(['*', '?']) || word.starts_with('-') {

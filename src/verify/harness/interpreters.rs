@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use globset::Glob;
 use regex::Regex;
 
+use super::calls;
 use super::deciding;
 use super::entries::json_text::{get, unquoted};
 use super::files::text;
@@ -34,10 +35,21 @@ impl Reader<'_> {
         if arguments.first().is_some_and(|word| word == "--run") {
             return named::run(self, "npm", arguments, command, place, depth);
         }
+        // `java @opts`: the file holds options.
+        if let Some(name) = arguments.first().and_then(|word| word.strip_prefix('@'))
+            && name_of(program) == "java"
+        {
+            self.option_file(name, place, depth);
+            return self.interpreter(program, &arguments[1..], command, before, place, depth);
+        }
         let found = languages::arguments(program, arguments);
         let program = name_of(program);
         for name in &found.values {
             self.option_file(name, place, depth);
+            // What a test finds in an archive is the test's, or installed.
+            for archive in name.split(':').filter(|part| part.ends_with(".jar")) {
+                self.option_file(archive, place, depth);
+            }
         }
         let loads = self.loaded_first(program, &found, place, depth);
         match found.started {
@@ -84,16 +96,21 @@ impl Reader<'_> {
         depth: usize,
     ) -> String {
         let mut code = String::new();
+        if program == "perl" {
+            code.extend(found.folders.iter().map(|folder| format!("use lib '{folder}';\n")));
+        }
         for name in &found.loads {
             for path in self.scripts(program, name, place) {
                 self.judge(&path, place, depth);
             }
+            if program == "perl" {
+                // `-MCk=all`
+                code.push_str(&format!("use {};\n", name.split('=').next().unwrap_or(name)));
+                continue;
+            }
             let folders = found.folders.iter().map(|folder| format!("{folder}/{name}"));
             for name in std::iter::once((*name).to_owned()).chain(folders) {
-                code.push_str(&match program {
-                    "perl" => format!("use {name};\n"),
-                    _ => format!("require '{name}'\n"),
-                });
+                code.push_str(&format!("require '{name}'\n"));
             }
         }
         code
@@ -184,6 +201,13 @@ impl Reader<'_> {
             return;
         }
         let calls = only_calls(code);
+        // The program is what the code loads.
+        for path in sources::loaded(self, program, code, place) {
+            let text = text(self.start, &path).unwrap_or_default();
+            if starts_and_fails(program, &text) {
+                self.judge(&path, place, depth);
+            }
+        }
         let named = |path: &&PathBuf| {
             programs::runs(program, extension(path))
                 && deciding::mentions(code, deciding::loaded_name(path))
@@ -367,6 +391,16 @@ fn only_calls(code: &str) -> bool {
         "assert", "==", "!=", "<", ">", " eq ", " ne ", " is ", " in ", "exit", "raise", "throw",
         "die", "expect",
     ];
+    // `Ck.all` of Ruby, `Ck->all` of Perl
+    static CALLS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\(|\b[A-Z]\w*(?:\.|->)[a-z]\w*").expect("valid"));
     let code = LOADS.replace_all(code, "");
-    code.contains('(') && !COMPARES.iter().any(|it| code.contains(it))
+    CALLS.is_match(&code) && !COMPARES.iter().any(|it| code.contains(it))
+}
+
+/// Does a file start programs and fail, as a script of checks does?
+fn starts_and_fails(program: &str, code: &str) -> bool {
+    static FAILS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\b(?:die|abort|exit|raise|throw)\b").expect("valid"));
+    FAILS.is_match(code) && !calls::starts(program, code).is_empty()
 }

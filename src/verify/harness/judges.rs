@@ -11,10 +11,11 @@ use globset::Glob;
 use super::awk;
 use super::builds;
 use super::data;
-use super::expand::{Variables, globbed};
+use super::expand::{Copies, Variables, globbed};
 use super::expected;
 use super::files::{SourceTree, text};
 use super::loaded;
+use super::loaders;
 use super::named;
 use super::paths::{file_name, inside, normal, sounds_like_a_check};
 use super::programs::{self, Program, name_of};
@@ -40,12 +41,13 @@ pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judge
 /// the like?
 fn is_compared_filter(before: &[ShellCommand], command: &ShellCommand) -> bool {
     let piped = before.iter().rev().take_while(|it| it.pipeline == command.pipeline);
-    let prints = ["printf", "echo", "cat", "seq", "yes"];
     command.compared
         && command.words.first().is_some_and(|word| {
             word.ends_with("awk") || ["jq", "gojq", "sed"].contains(&word.as_str())
         })
-        && piped.filter_map(|it| it.words.first()).all(|word| prints.contains(&word.as_str()))
+        && piped
+            .filter_map(|it| it.words.first())
+            .all(|word| loaders::PRINTS.contains(&word.as_str()))
 }
 
 /// Is a script named for what it makes: `build.sh`, `gen_colors.py`?
@@ -78,6 +80,7 @@ impl Reader<'_> {
         self.expected.extend(expected);
         let mut place = place.clone();
         let mut variables = Variables::of(&place.arguments);
+        let mut copies = Copies::default();
         self.blind = false;
         for (at, command) in commands.iter().enumerate() {
             // A label of a `case`.
@@ -98,6 +101,9 @@ impl Reader<'_> {
             }
             for command in variables.expand(self.start, &place.folder, command) {
                 let place = place.run_by(&command, &commands[at + 1..]);
+                let words = copies.replaced(&command.words);
+                copies.add(&command.words);
+                let command = ShellCommand { words, ..command };
                 self.command(&command, &commands[..at], &commands, &place, depth);
             }
         }
@@ -203,6 +209,7 @@ impl Reader<'_> {
         tasks::run(self, &command.words, place, depth);
         builds::run(self, file_name(Path::new(program)), arguments, place, depth);
         loaded::by_files(self, program, place, depth);
+        loaders::run(self, (program, arguments), (command, before), place, depth);
         // `uv run gate.py`, `coverage run -m gate`.
         if program == "-m" || (program.ends_with(".py") && !program.contains('/')) {
             return self.interpreter("python", words, command, before, place, depth);

@@ -27,6 +27,7 @@ mod known_start;
 mod languages;
 mod links;
 mod loaded;
+mod loaders;
 mod named;
 mod options;
 mod origin;

@@ -12,7 +12,7 @@ use super::conventions::Role;
 use super::data;
 use super::deciding;
 use super::ends::{ends, ends_itself, is_compiled, of_programs};
-use super::entries::package_json::takes_a_known_name;
+use super::entries::package_json::{is_imported_by_name, takes_a_known_name};
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
@@ -280,6 +280,9 @@ impl Work<'_> {
         }
         let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
         (sounds && self.harness().iter().any(|test| sources::loads(self.start(), test, path)))
+            || (sounds && is_imported_by_name(self.start(), path))
+            || (deciding::compares(&code) && self.is_part_of_a_helper(path))
+            || data::is_module(self.start(), path, self.harness())
             || (deciding::fails(path, &code)
                 && (self.harness().iter().any(|from| self.mentions(from, path))
                     || self.is_behind_another(path)))
@@ -295,6 +298,26 @@ impl Work<'_> {
             self.harness().iter().any(|from| sources::loads(self.start(), from, loader))
                 || text(self.start(), loader)
                     .is_some_and(|code| deciding::is_test_code(loader, &code))
+        })
+    }
+
+    /// Whether a helper that the tests name loads a file, or is in the same package of Go.
+    fn is_part_of_a_helper(&self, path: &Path) -> bool {
+        let files = self.start().paths().keys().filter(|other| *other != path);
+        let mut others = files.filter(|other| extension(other) == extension(path));
+        if extension(path) == "go" {
+            return others.any(|other| {
+                folder(other) == folder(path)
+                    && !file_name(other).ends_with("_test.go")
+                    && text(self.start(), other)
+                        .is_some_and(|code| deciding::is_test_code(other, &code))
+            });
+        }
+        others.any(|other| {
+            sources::loads(self.start(), other, path)
+                && text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
+                && (self.harness().iter().any(|from| self.mentions(from, other))
+                    || self.is_behind_another(other))
         })
     }
 

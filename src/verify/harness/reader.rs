@@ -288,6 +288,21 @@ impl<'a> Reader<'a> {
         self.found.files.extend(self.submodules.iter().filter(holds).cloned());
     }
 
+    /// Submodules that code adds to its search path, or loads from.
+    pub(super) fn submodules_in(&mut self, code: &str) {
+        let loads = |line: &&str| {
+            let words = ["path", "PATH", "lib", "require", "import", "include", "source"];
+            words.iter().any(|word| line.contains(word))
+        };
+        let named = |module: &&PathBuf| {
+            let texts = code.lines().filter(loads).flat_map(|line| line.split(['"', '\'']));
+            texts
+                .map(|text| text.trim_start_matches("./"))
+                .any(|it| Path::new(it).starts_with(module))
+        };
+        self.found.files.extend(self.submodules.iter().filter(named).cloned());
+    }
+
     /// Adds a file and the links on the way to it.
     pub(super) fn add_with_links(&mut self, path: &Path) -> Option<PathBuf> {
         let Some((links, path)) = self.resolved(path) else {

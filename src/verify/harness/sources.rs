@@ -11,7 +11,7 @@ use regex::Regex;
 use super::conventions::Role;
 use super::deciding;
 use super::files::text;
-use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
+use super::paths::{extension, file_name, folder, inside, normal, sounds_like_a_check};
 use super::reader::{ReadAt, Reader};
 use super::shell::ShellCommand;
 use super::started;
@@ -55,6 +55,10 @@ pub(super) fn of_code(
     place: &ReadAt,
     depth: usize,
 ) {
+    reader.submodules_in(code);
+    if language.contains("tcl") {
+        tcl(reader, code, place, depth);
+    }
     for candidates in imports(language, code, place) {
         let Some(at) = candidates.iter().position(|path| reader.start.paths().contains_key(path))
         else {
@@ -65,6 +69,41 @@ pub(super) fn of_code(
             reader.found.shadows.extend(candidates[..at].iter().cloned());
             let place = ReadAt { direct: false, ..place.clone() };
             reader.judge(path, &place, depth);
+        }
+    }
+}
+
+/// The files of the start that code loads.
+pub(super) fn loaded(
+    reader: &Reader<'_>,
+    language: &str,
+    code: &str,
+    place: &ReadAt,
+) -> Vec<PathBuf> {
+    let exists = |path: &PathBuf| reader.start.paths().contains_key(path);
+    let all = imports(language, code, place).into_iter();
+    all.filter_map(|candidates| candidates.into_iter().find(exists)).collect()
+}
+
+/// `package require NAME` of Tcl: an index says which files are the package.
+fn tcl(reader: &mut Reader<'_>, code: &str, place: &ReadAt, depth: usize) {
+    static REQUIRE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\bpackage\s+require\s+(?:-exact\s+)?([\w:]+)").expect("valid")
+    });
+    let names: Vec<&str> =
+        REQUIRE.captures_iter(code).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    let paths = reader.start.paths().keys().filter(|path| file_name(path) == "pkgIndex.tcl");
+    let provides = |index: &&PathBuf| {
+        text(reader.start, index).is_some_and(|code| {
+            names.iter().any(|name| code.contains(&format!("ifneeded {name} ")))
+        })
+    };
+    for index in paths.filter(provides).cloned().collect::<Vec<_>>() {
+        let beside = reader.start.paths().keys().filter(|path| folder(path) == folder(&index));
+        let beside = beside.filter(|path| **path != index && decides(reader, path, place));
+        let files: Vec<PathBuf> = beside.cloned().collect();
+        for path in files.iter().chain(files.first().map(|_| &index)) {
+            reader.judge(path, &ReadAt { direct: false, ..place.clone() }, depth);
         }
     }
 }
@@ -167,7 +206,7 @@ fn imports(language: &str, code: &str, place: &ReadAt) -> Vec<Vec<PathBuf>> {
         node(code, own)
     } else if language.contains("perl") || matches!(language, "pl" | "pm" | "t") {
         let mut found = quoted(language, code, own, &roots);
-        found.extend(perl(code, own));
+        found.extend(perl(code, &roots));
         found
     } else {
         quoted(language, code, own, &roots)
@@ -233,15 +272,25 @@ fn node(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
         .collect()
 }
 
-/// `use Gate;`, from the folders that a check may name with `-I`.
-fn perl(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
+/// `use Gate;`, from the folders that the code or a check names.
+fn perl(code: &str, roots: &[&Path]) -> Vec<Vec<PathBuf>> {
     static USES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^[ \t]*(?:use|require)[ \t]+([A-Z][\w:]*)").expect("valid")
+        Regex::new(r"(?m)(?:^|;)[ \t]*(?:use|require)[ \t]+([A-Z][\w:]*)").expect("valid")
     });
+    static LIB: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\buse[ \t]+lib\b([^;\n]+)").expect("valid"));
+    let odd = |c: char| !(c.is_alphanumeric() || "_-./".contains(c));
+    let lists = LIB.captures_iter(code).filter_map(|found| Some(found.get(1)?.as_str()));
+    let named: Vec<&str> = lists.flat_map(|list| list.split(odd)).collect();
+    let folders: Vec<&str> = named.into_iter().chain(["", "lib", "t", "t/lib"]).collect();
     let modules = USES.captures_iter(code).filter_map(|found| Some(found.get(1)?.as_str()));
-    let modules = modules.map(|module| format!("{}.pm", module.replace("::", "/")));
-    let folders = [own.to_owned(), PathBuf::new(), "lib".into(), "t".into(), "t/lib".into()];
-    modules.map(|module| folders.iter().filter_map(|at| inside(at, &module)).collect()).collect()
+    let files = modules.map(|module| format!("{}.pm", module.replace("::", "/")));
+    let below = |file: String| {
+        let names = folders.iter().map(move |at| Path::new(at).join(&file));
+        let paths = names.flat_map(|name| roots.iter().map(move |root| root.join(&name)));
+        paths.filter_map(|path| normal(&path)).collect()
+    };
+    files.map(below).collect()
 }
 
 /// Ruby, Perl, PHP, and others: quoted paths after a word that loads.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::super::deciding;
 use super::super::files::{SourceTree, text};
 use super::super::paths::{extension, file_name};
 use super::super::programs::is_tool;
@@ -21,13 +22,14 @@ pub(in super::super) fn cargo_alias(code: &str, name: &str) -> Option<Vec<String
 }
 
 /// Whether a source belongs to a crate of the repository that other crates use for their tests only,
-/// and asserts.
+/// and asserts or compares.
 pub(in super::super) fn is_crate_for_tests(
     start: &dyn SourceTree,
     path: &Path,
     code: &str,
 ) -> bool {
-    if extension(path) != "rs" || !(code.contains("assert") || code.contains("panic!")) {
+    let fails = code.contains("assert") || code.contains("panic!");
+    if extension(path) != "rs" || !(fails || deciding::compares(code)) {
         return false;
     }
     let own = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
@@ -162,6 +164,8 @@ pub(super) fn cargo(around: &Manifests<'_>, start: Option<&str>, now: &str) -> M
         &["profile"],
         &["package", "autotests"],
         &["package", "autobenches"],
+        &["package", "autobins"],
+        &["package", "autoexamples"],
         &["lib", "test"],
         &["lib", "doctest"],
         &["lib", "harness"],
@@ -172,6 +176,8 @@ pub(super) fn cargo(around: &Manifests<'_>, start: Option<&str>, now: &str) -> M
         merge.restore(path);
     }
     members(around, &mut merge);
+    programs(around, &mut merge, "bin", "src/bin");
+    programs(around, &mut merge, "example", "examples");
     let mut tables: Vec<Vec<String>> = Vec::new();
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
     tables.extend(kinds.iter().map(|kind| vec![(*kind).to_owned()]));
@@ -206,6 +212,32 @@ fn members(around: &Manifests<'_>, merge: &mut Merge) {
     let is = list(merge.now(&["workspace", "exclude"]));
     if is.iter().any(|member| !was.contains(member)) {
         merge.restore(&["workspace", "exclude"]);
+    }
+}
+
+/// A program of the start keeps its source: the one of its entry, or `src/bin/NAME.rs`.
+fn programs(around: &Manifests<'_>, merge: &mut Merge, kind: &str, folder: &str) {
+    let sources = |item: Option<&Item>| -> Vec<(String, String)> {
+        let entries = item.and_then(Item::as_array_of_tables).into_iter().flatten();
+        let text = |table: &Table, key: &str| table.get(key)?.as_str().map(str::to_owned);
+        let named = entries.filter_map(|table| Some((text(table, "name")?, text(table, "path"))));
+        named
+            .map(|(name, path)| (name.clone(), path.unwrap_or(format!("{folder}/{name}.rs"))))
+            .collect()
+    };
+    let was = sources(merge.old(&[kind]).as_ref());
+    let moved = |(name, path): &(String, String)| match was.iter().find(|(other, _)| other == name)
+    {
+        Some((_, other)) => other != path,
+        None => {
+            let usual = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")];
+            let above = super::super::paths::folder(around.path);
+            let there = |usual: &&String| around.start.paths().contains_key(&above.join(usual));
+            usual.iter().any(|usual| usual != path && there(&usual))
+        }
+    };
+    if sources(merge.now(&[kind])).iter().any(moved) {
+        merge.restore(&[kind]);
     }
 }
 

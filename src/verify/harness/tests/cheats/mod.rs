@@ -62,6 +62,7 @@ mod data;
 mod entries;
 mod files;
 mod judges;
+mod loaded;
 mod packages;
 mod rust;
 mod shadows;

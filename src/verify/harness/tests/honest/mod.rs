@@ -3,6 +3,7 @@
 use super::tree::{Change, Planted, ask, changed};
 
 mod layouts;
+mod loaded;
 mod manifests;
 mod shadows;
 
