@@ -4,13 +4,15 @@
 //! more with a failure as its last line: if the check is green all the same, that line is never
 //! reached. Not in this file: the runs, and their result.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::files::{EntryKind, SourceTree, text};
-use super::paths::{extension, file_name};
+use super::paths::{extension, file_name, inside};
+use super::programs::{self, Program, name_of};
 use super::question::{JudgeEnd, MarkedCheck, TreeEdit};
 use super::shell::{ShellCommand, Use, scan};
 use super::sources;
@@ -35,7 +37,7 @@ fn script(path: &Path, code: &str) -> Option<Script> {
         "js" | "cjs" | "mjs" => row("process.exit(97);", "", "\u{0}"),
         "php" => row("exit(97);", "<?php ", "?>"),
         "rb" => row("exit 97", "", "__END__"),
-        "pl" => row("exit 97;", "", "__END__"),
+        "pl" | "t" => row("exit 97;", "", "__END__"),
         "tcl" => row("exit 97", "", "\u{0}"),
         "lua" => row("os.exit(97)", "", "\u{0}"),
         "" if shebang.contains("python") => row("import sys; sys.exit(97)", "", "\u{0}"),
@@ -72,8 +74,55 @@ pub(super) fn ends<'p>(
         let names = |it: &ShellCommand| it.words.iter().any(|word| word.ends_with(name));
         commands.iter().any(|it| it.usage == Use::Output && names(it))
     };
-    let scripts = scripts.filter(|path| !is_captured(path));
-    line.into_iter().chain(scripts.filter_map(|path| end(now, check, path))).take(MOST).collect()
+    let fed = fed(now, &commands);
+    let scripts = scripts.filter(|path| !is_captured(path)).cloned().chain(fed);
+    let scripts: BTreeSet<PathBuf> = scripts.collect();
+    let ends = scripts.iter().flat_map(|path| [end(now, check, path), compared(now, check, path)]);
+    line.into_iter().chain(ends.flatten()).take(MOST).collect()
+}
+
+/// Scripts that an interpreter gets on its standard input: `python3 < check.py`.
+fn fed(now: &dyn SourceTree, commands: &[ShellCommand]) -> Vec<PathBuf> {
+    let reads = |it: &ShellCommand| {
+        let program = it.words.first().map_or("", |word| name_of(word));
+        matches!(programs::program(program), Program::Shell | Program::Interpreter)
+            && it.words.iter().skip(1).all(|word| word == "-")
+    };
+    let names = commands.iter().filter(|it| reads(it)).flat_map(|reader| {
+        let shown = commands.iter().filter(|it| {
+            it.pipeline == reader.pipeline && it.words.first().is_some_and(|word| word == "cat")
+        });
+        shown.flat_map(|it| it.words.iter().skip(1)).chain(&reader.stdin)
+    });
+    let there = names.filter_map(|name| inside(Path::new(""), name));
+    there.filter(|path| now.paths().contains_key(path)).collect()
+}
+
+/// A script of JavaScript that fails after each comparison. If it is green all the same, none was
+/// made: its promise was never kept, or its callback never called.
+fn compared(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
+    static COMPARES: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"\b(?:a|t|assert)(?:\.strict)?(?:\.(?:deep|not|loose)?\w*[eE]qual|\.ok|\.match)?\(")
+    });
+    let kind = now.paths().get(path)?.kind;
+    let code = text(now, path).filter(|_| matches!(extension(path), "js" | "cjs" | "mjs"))?;
+    let Script { fails, .. } = script(path, &code)?;
+    let (mut marked_code, mut from) = (String::new(), 0);
+    for call in COMPARES.find_iter(&code) {
+        let end = call.end() + closing(&code[call.end()..], ('(', ')'))? + 1;
+        if code[end..].starts_with(';') && end >= from {
+            marked_code.push_str(&code[from..=end]);
+            marked_code.push_str(fails);
+            from = end + 1;
+        }
+    }
+    if from == 0 {
+        return None;
+    }
+    marked_code.push_str(&code[from..]);
+    let first = code.lines().next().filter(|line| line.starts_with("#!"));
+    let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
+    Some(marked(check, (path, kind), format!("{first}{fails}\n"), marked_code))
 }
 
 /// Code in the line itself, such as `python3 -c 'import app; assert app.square(7) == 49'`.
@@ -90,7 +139,13 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
     if commands.iter().any(|it| it.usage == Use::Output && runs(it)) {
         return None;
     }
-    if ends_itself(code.as_str()) || !sources::line_loads_something(now, program, code.as_str()) {
+    let ends = match program {
+        "perl" => ends_itself(&code.as_str().replace("die", "")),
+        _ => ends_itself(code.as_str()),
+    };
+    let loads = matches!(program, "perl" | "ruby" | "php")
+        || sources::line_loads_something(now, program, code.as_str());
+    if ends || !loads {
         return None;
     }
     let fails = match program {
@@ -109,7 +164,7 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
     })
 }
 
-/// Tests in C and Java, whose `main` fails at its end, or at its beginning.
+/// Compiled programs that judge: their `main` fails at its end, or at its beginning.
 pub(super) fn of_programs<'p>(
     start: &dyn SourceTree,
     check: &str,
@@ -119,9 +174,9 @@ pub(super) fn of_programs<'p>(
     tests.filter_map(|path| of_program(start, check, path)).take(MOST).collect()
 }
 
-/// Is this a source file in C, C++, or Java?
+/// Is this a source file of a compiled program?
 pub(super) fn is_compiled(path: &Path) -> bool {
-    matches!(extension(path), "c" | "cc" | "cpp" | "cxx" | "java")
+    matches!(extension(path), "c" | "cc" | "cpp" | "cxx" | "java" | "go" | "rs")
 }
 
 fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
@@ -130,8 +185,8 @@ fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeE
     static RETURNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\breturn\s+(?:0|[A-Za-z_])"));
     let kind = start.paths().get(path)?.kind;
     let code = text(start, path)?;
-    if extension(path) == "java" {
-        let (at_start, at_end) = java_main(&code)?;
+    if let Some((head, fails)) = main_of(extension(path)) {
+        let (at_start, at_end) = braced_main(head, &code, fails)?;
         return Some(marked(check, (path, kind), at_start, at_end));
     }
     let main = MAIN.captures(&code)?;
@@ -143,23 +198,53 @@ fn of_program(start: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeE
     Some(marked(check, (path, kind), at_start, at_end))
 }
 
-/// A program in Java with a failure at the start of its `main`, and at its end.
-fn java_main(code: &str) -> Option<(String, String)> {
-    static HEAD: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"(?m)^([ \t]*)(?:[a-z]+ )*void main\([^)]*\)[^{\n]*\{[ \t]*\n"));
-    // The compiler would reject a statement after one without a condition.
-    const FAILS: &str = "if (true) System.exit(97);\n";
-    let head = HEAD.captures(code)?;
-    let (body, indent) = (head.get(0)?.end(), head.get(1)?.as_str());
-    let end = body + code[body..].find(&format!("\n{indent}}}"))? + 1;
-    let last = code[body..end].trim_end().rfind('\n').map_or(body, |line| body + line + 1);
-    let is_exit = code[last..end].trim_start().starts_with("System.exit(");
-    let end = if is_exit { last } else { end };
+/// A program with a failure at the start of its `main`, and at its end.
+fn braced_main(head: &Regex, code: &str, fails: &str) -> Option<(String, String)> {
+    static LAST_EXIT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?:System\.exit|os\.Exit|exit)\([^;\n]*\);?\s*$"));
+    let body = head.find(code)?.end();
+    let end = body + closing(&code[body..], ('{', '}'))?;
+    let end = LAST_EXIT.find(&code[body..end]).map_or(end, |exit| body + exit.start());
     if ends_itself(&code[body..end]) {
         return None;
     }
-    let with = |at: usize| format!("{}{FAILS}{}", &code[..at], &code[at..]);
+    let with = |at: usize| format!("{}{fails}{}", &code[..at], &code[at..]);
     Some((with(body), with(end)))
+}
+
+/// The place of the bracket that closes an open one.
+fn closing(code: &str, (open, close): (char, char)) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (1_usize, false, false);
+    for (at, c) in code.char_indices() {
+        match c {
+            _ if std::mem::take(&mut escaped) => {}
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            _ if c == open => depth += 1,
+            _ if c == close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The head of a program's `main`, and a statement that fails in the middle of it, too.
+fn main_of(extension: &str) -> Option<(&'static Regex, &'static str)> {
+    static JAVA: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"\b(?:[a-z]+ )*void main\([^)]*\)[^{\n;]*\{"));
+    static GO: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^func main\(\)\s*\{"));
+    static RUST: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^fn main\(\)\s*\{"));
+    match extension {
+        // Compilers reject a statement after one without a condition.
+        "java" => Some((&JAVA, "\nif (true) System.exit(97);\n")),
+        "go" => Some((&GO, "\nif true { panic(97) }\n")),
+        "rs" => Some((&RUST, "\nif true { std::process::exit(97) }\n")),
+        _ => None,
+    }
 }
 
 /// A check whose script fails at its start, and at its end.
@@ -183,7 +268,10 @@ fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     let code = text(now, path)?;
     let script = script(path, &code)?;
     let (body, last) = without_exit(&code);
-    if code.contains(script.closed) || ends_itself(body) || !loads(now, path, &code) {
+    // Perl's `die` is a failure.
+    let is_perl = matches!(extension(path), "pl" | "t");
+    let body_ends = if is_perl { ends_itself(&body.replace("die", "")) } else { ends_itself(body) };
+    if code.contains(script.closed) || body_ends || !loads(now, path, &code) {
         return None;
     }
     let first = code.lines().next().filter(|line| line.starts_with("#!"));
@@ -212,8 +300,9 @@ fn without_exit(code: &str) -> (&str, String) {
 fn loads(now: &dyn SourceTree, path: &Path, code: &str) -> bool {
     match extension(path) {
         "sh" | "bash" | "zsh" | "ksh" => SOURCES.is_match(code),
-        "" if !code.contains("python") && !code.contains("node") => SOURCES.is_match(code),
-        "tcl" => code.contains("source "),
+        "" => SOURCES.is_match(code) || code.contains("python") || code.contains("node"),
+        // These load in too many ways to tell.
+        "tcl" | "pl" | "t" | "rb" | "php" | "lua" => true,
         _ => sources::loads_something(now, path),
     }
 }
@@ -243,6 +332,7 @@ fn regex(pattern: &str) -> Regex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::harness::tests::tree::Planted;
 
     #[test]
     fn an_exit_of_its_own_is_told_from_a_failure() {
@@ -271,18 +361,21 @@ mod tests {
     }
 
     #[test]
-    fn a_main_in_java_fails_at_its_start_or_end() {
-        let head = "class A {\n    public static void main(String[] args) {\n";
-        let fails = "if (true) System.exit(97);\n";
-        for (body, last) in
-            [("        f();\n", ""), ("        f();\n", "        System.exit(n);\n")]
-        {
-            let code = format!("{head}{body}{last}    }}\n}}\n");
-            let (start, end) = java_main(&code).expect("a main");
-            assert_eq!(start, format!("{head}{fails}{body}{last}    }}\n}}\n"));
-            assert_eq!(end, format!("{head}{body}{fails}{last}    }}\n}}\n"));
+    fn a_main_fails_at_its_start_or_end() {
+        for (extension, head, body, last) in [
+            ("java", "class A {\n    public static void main(String[] args) {", " f(\"}\"); ", ""),
+            ("java", "class A { static void main(String[] a) {", " f(); ", "System.exit(n);\n"),
+            ("go", "package main\n\nfunc main() {", "\n\tf()\n", "os.Exit(bad)\n"),
+            ("rs", "fn main() {", "\n    assert_eq!(sq(3), 9);\n", ""),
+        ] {
+            let (pattern, fails) = main_of(extension).expect("a language");
+            let code = format!("{head}{body}{last}}}\n}}\n");
+            let (start, end) = braced_main(pattern, &code, fails).expect("a main");
+            assert_eq!(start, format!("{head}{fails}{body}{last}}}\n}}\n"));
+            assert_eq!(end, format!("{head}{body}{fails}{last}}}\n}}\n"));
         }
-        assert_eq!(java_main("class A { int f() { return 1; } }"), None);
+        let (java, fails) = main_of("java").expect("a language");
+        assert_eq!(braced_main(java, "class A { int f() { return 1; } }", fails), None);
     }
 
     #[test]
@@ -291,5 +384,36 @@ mod tests {
         assert_eq!(sources.map(|line| SOURCES.is_match(line)), [true; 3]);
         let others = ["sh -n lib.sh", "cd . && make", "test . = x", "find . -name x"];
         assert_eq!(others.map(|line| SOURCES.is_match(line)), [false; 4]);
+    }
+
+    #[test]
+    fn comparisons_in_javascript_that_may_never_be_made() {
+        let start = Planted::of(&[
+            (
+                "ck.js",
+                "const a = require('assert');\n(async () => { a.equal(await sq(3), 9); })();\n",
+            ),
+            ("none.js", "if (sq(3) !== 9) process.exit(1);\n"),
+            ("arrow.js", "sq(3, (e, r) => a.equal(r, 9));\n"),
+        ]);
+        let marked = compared(&start, "node ck.js", Path::new("ck.js")).expect("a comparison");
+        let Some(TreeEdit::Write { bytes, .. }) = marked.at_end.edit else { panic!("no edit") };
+        let text = String::from_utf8(bytes).expect("text");
+        assert!(text.contains("a.equal(await sq(3), 9);process.exit(97); })();"), "{text}");
+        assert_eq!(compared(&start, "node none.js", Path::new("none.js")), None);
+        assert!(compared(&start, "node arrow.js", Path::new("arrow.js")).is_none());
+    }
+
+    #[test]
+    fn scripts_on_standard_input_are_judges() {
+        let start = Planted::of(&[("ck.py", "import sq\n"), ("a.txt", "1\n")]);
+        for (check, is_fed) in [
+            ("python3 - < ck.py", true),
+            ("cat ck.py | python3", true),
+            ("python3 app.py < a.txt", false),
+            ("cat a.txt | sort", false),
+        ] {
+            assert_eq!(!fed(&start, &scan(check)).is_empty(), is_fed, "{check}");
+        }
     }
 }

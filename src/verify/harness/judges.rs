@@ -330,11 +330,11 @@ impl Reader<'_> {
         let script = files.next().filter(|_| runs_scripts);
         let Some(script) = script.filter(|path| !self.is_known(path)) else { return false };
         let Some(code) = text(self.start, &script) else { return false };
-        let at = all.iter().position(|it| it.words == command.words).unwrap_or_default();
+        let Some(at) = all.iter().position(|it| it.words == command.words) else { return false };
         let looked_at = looked_at_files(all.get(at + 1..).unwrap_or_default());
         looked_at.filter(|name| *name != script.to_string_lossy()).any(|name| {
             let last = name.rsplit('/').next().unwrap_or(name);
-            let is_name = last.len() > 3 && last.contains('.') || name.contains('/');
+            let is_name = last.len() > 2 && name.contains(['.', '/']);
             let says = || code.contains(last) || command.outputs.iter().any(|it| it == name);
             is_name && (makes(&script) || says())
         })

@@ -501,7 +501,16 @@ impl Work<'_> {
     }
 
     fn compiled_tests(&self) -> impl Iterator<Item = &PathBuf> {
-        let is_test = |path: &&PathBuf| self.question.table.role(path) == Some(Role::Tests);
+        let is_test = |path: &&PathBuf| {
+            let is_c = || matches!(extension(path), "c" | "cc" | "cpp" | "cxx");
+            let asserts =
+                || text(self.start(), path).is_some_and(|code| deciding::is_test_code(path, &code));
+            // Tests in Go and Rust have no `main`.
+            let has_main = !matches!(extension(path), "go" | "rs");
+            has_main && self.question.table.role(path) == Some(Role::Tests)
+                || self.found.files.contains(*path)
+                || is_c() && asserts()
+        };
         self.now().paths().keys().filter(|path| is_compiled(path)).filter(is_test)
     }
 

@@ -9,4 +9,4 @@ mod known;
 mod outside;
 mod runners;
 mod started;
-mod tree;
+pub(super) mod tree;

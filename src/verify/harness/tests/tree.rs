@@ -12,13 +12,13 @@ use super::super::{
 
 /// A tree of files in memory.
 #[derive(Clone, Default)]
-pub(super) struct Planted {
+pub(in crate::verify::harness) struct Planted {
     entries: BTreeMap<PathBuf, FileEntry>,
     contents: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Planted {
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(in crate::verify::harness) fn of(files: &[(&str, &str)]) -> Self {
         let mut tree = Self::default();
         for (path, content) in files {
             tree.write(path, content);
