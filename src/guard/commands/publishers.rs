@@ -72,6 +72,8 @@ impl Judge<'_> {
             return Ok(());
         }
         let file = match word {
+            // A pattern that the tool expands itself.
+            Arg::Text(text) if text.contains('*') => Arg::Pattern(text.clone()),
             Arg::Text(text) => Arg::of(text.split("::").next().unwrap_or(text)),
             Arg::Pattern(_) | Arg::Open { .. } => word.clone(),
         };

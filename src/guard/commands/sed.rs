@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::options::unknown_option;
-use super::sed_effect::leaves_nothing;
+use super::sed_effect::{delimited, leaves_nothing};
 use crate::guard::call_context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
@@ -234,26 +234,6 @@ fn address(text: &str) -> Option<(Lines, &str)> {
             }
         },
     }
-}
-
-/// Where a part that this character ends is over.
-pub(super) fn delimited(text: &str, end: char) -> Option<usize> {
-    let mut escaped = false;
-    let mut bracket = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            '\n' => return None,
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            // Within brackets programs differ about what ends the part.
-            '[' => bracket = true,
-            ']' => bracket = false,
-            _ if c == end && bracket => return None,
-            _ if c == end => return Some(at),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Lines that the commands of a program delete by their numbers, at most.

@@ -3,8 +3,6 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::sed::delimited;
-
 /// Longest text that is tried, in bytes.
 const MOST_TEXT: usize = 1024 * 1024;
 
@@ -176,6 +174,26 @@ fn substitution(text: &str, extended: bool) -> Option<(Change, &str)> {
         all: flags.contains('g'),
     };
     Some((change, after))
+}
+
+/// Where a part that this character ends is over.
+pub(super) fn delimited(text: &str, end: char) -> Option<usize> {
+    let mut escaped = false;
+    let mut bracket = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            // Within brackets programs differ about what ends the part.
+            '[' => bracket = true,
+            ']' => bracket = false,
+            _ if c == end && bracket => return None,
+            _ if c == end => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// A pattern of `sed` as one of this crate's.

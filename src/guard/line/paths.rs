@@ -183,7 +183,7 @@ impl Judge<'_> {
     ) -> Result<(), Denial> {
         let paths = self.paths(place, arg);
         // One text would take the place of many files.
-        let gives = gives && !matches!(arg, Arg::Pattern(_));
+        let gives = gives && !matches!(arg, Arg::Pattern(_)) && !place.loops_over(arg);
         for path in self.soften(paths)?.unwrap_or_default() {
             let real = self.cx.resolve(&path).map_or(path, |real| real.path);
             self.replaces_nothing_moved(&real)?;

@@ -40,6 +40,11 @@ impl Place {
         word.pieces.iter().any(of_loop)
     }
 
+    /// Is this the value of a loop's variable?
+    pub(super) fn loops_over(&self, arg: &Arg) -> bool {
+        self.loops.iter().any(|name| self.variables.get(name) == Some(arg))
+    }
+
     /// The same in a part that runs once, several times, or not at all.
     pub(super) fn inner(&self) -> Self {
         Self { fixed: true, straight: false, ..self.clone() }
