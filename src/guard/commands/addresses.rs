@@ -28,8 +28,8 @@ impl Judge<'_> {
             return is_launcher && !is_known && !self.is_installed(place, text);
         }
         // Python's tools are not there, and another folder has other ones.
-        let is_elsewhere = name == "uvx" || parsed.has(&["--prefix"]);
-        let is_there = !is_elsewhere && self.is_installed(place, text);
+        let has_others = name == "uvx" || parsed.has(&["--prefix"]);
+        let is_there = !has_others && self.is_installed(place, text);
         let stays = is_there || parsed.has(&["--no-install", "--no", "--offline"]);
         (is_launcher || name == "npm exec") && !is_refused && !stays
     }

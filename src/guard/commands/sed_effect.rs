@@ -214,7 +214,7 @@ fn pattern(text: &str, extended: bool, any_case: bool) -> Option<Regex> {
             },
             '(' | ')' | '{' | '}' | '|' | '+' | '?' if !extended => out.extend(['\\', letter]),
             '*' if !extended && (out.is_empty() || out == "^") => out.push_str("\\*"),
-            '^' if !extended && !(out.is_empty() || out.ends_with(['(', '|'])) => {
+            '^' if !(extended || out.is_empty() || out.ends_with(['(', '|'])) => {
                 out.push_str("\\^");
             }
             '$' if !extended && !matches!(letters.peek(), None | Some('\\')) => {
