@@ -308,6 +308,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
             "lefthook.yaml",
             ".lefthook.yml",
             "dodo.py",
+            "*.pmc",
             ".proverc",
             ".busted",
             ".env.test",

@@ -279,8 +279,11 @@ impl Work<'_> {
             return false;
         }
         let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-        (sounds && self.harness().iter().any(|test| sources::loads(self.start(), test, path)))
-            || (sounds && is_imported_by_name(self.start(), path))
+        let is_loaded = || {
+            self.harness().iter().any(|test| sources::loads(self.start(), test, path))
+                || is_imported_by_name(self.start(), path)
+        };
+        (sounds && is_loaded())
             || (deciding::compares(&code) && self.is_part_of_a_helper(path))
             || data::is_module(self.start(), path, self.harness())
             || (deciding::fails(path, &code)
