@@ -304,24 +304,36 @@ impl Work<'_> {
         })
     }
 
-    /// Whether a helper that the tests name loads a file, or is in the same package of Go.
+    /// Whether only helpers that the tests name load a file, or one is in the same package of Go.
     fn is_part_of_a_helper(&self, path: &Path) -> bool {
         let files = self.start().paths().keys().filter(|other| *other != path);
-        let mut others = files.filter(|other| extension(other) == extension(path));
+        let others = files.filter(|other| extension(other) == extension(path));
         if extension(path) == "go" {
-            return others.any(|other| {
-                folder(other) == folder(path)
-                    && !file_name(other).ends_with("_test.go")
-                    && text(self.start(), other)
-                        .is_some_and(|code| deciding::is_test_code(other, &code))
-            });
+            return self.is_in_package_for_tests(path);
         }
-        others.any(|other| {
-            sources::loads(self.start(), other, path)
-                && text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
+        let mut loaders =
+            others.filter(|other| sources::loads(self.start(), other, path)).peekable();
+        let is_helper = |other: &PathBuf| {
+            text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
                 && (self.harness().iter().any(|from| self.mentions(from, other))
                     || self.is_behind_another(other))
-        })
+        };
+        loaders.peek().is_some() && loaders.all(is_helper)
+    }
+
+    /// Whether a package of Go holds test code that only tests import.
+    fn is_in_package_for_tests(&self, path: &Path) -> bool {
+        let imported = format!("/{}\"", file_name(folder(path)));
+        let sources = self.start().paths().keys().filter(|other| extension(other) == "go");
+        let mut sources = sources.filter(|other| !file_name(other).ends_with("_test.go"));
+        let mut holds = false;
+        let is_for_tests = sources.all(|other| {
+            let code = text(self.start(), other).unwrap_or_default();
+            let beside = folder(other) == folder(path);
+            holds |= beside && deciding::is_test_code(other, &code);
+            beside || !code.contains(&imported)
+        });
+        holds && is_for_tests && !folder(path).as_os_str().is_empty()
     }
 
     /// Whether a harness file names another file: a manifest by its name, a test by its module.

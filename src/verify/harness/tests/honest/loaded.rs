@@ -49,11 +49,28 @@ fn what_a_check_loads_may_be_the_product() {
                 ("tests/test_a.py", "from app.same import same\n"),
                 ("app/same.py", "def same(a, b): return False\n"),
                 ("ck/ck.go", "package ck\nfunc Same(a, b int) bool { return a == b }\n"),
+                ("ck/testing.go", "package ck\nimport \"testing\"\nfunc Setup(t *testing.T) {}\n"),
+                ("main.go", "package main\nimport \"m/ck\"\n"),
             ],
             change: &[
                 ("app/same.py", Some("def same(a, b): return a == b\n")),
                 ("ck/ck.go", Some("package ck\nfunc Same(a, b int) bool { return b == a }\n")),
             ],
+        },
+        Honest {
+            what: "a module of the product that compares, and that two others load",
+            check: "python3 -m pytest tests",
+            start: &[
+                ("tests/test_a.py", "from app import sessions, models\n"),
+                ("app/__init__.py", ""),
+                (
+                    "app/sessions.py",
+                    "from app.utils import same\ndef get(a, b):\n    if a != b: raise ValueError(a)\n",
+                ),
+                ("app/models.py", "from app.utils import same\n"),
+                ("app/utils.py", "def same(a, b): return b == a\n"),
+            ],
+            change: &[("app/utils.py", Some("def same(a, b): return a == b\n"))],
         },
         Honest {
             what: "builds: a module of CMake, a function, and a new program",
