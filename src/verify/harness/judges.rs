@@ -253,9 +253,7 @@ impl Reader<'_> {
             Program::Looks => {
                 self.looks(program, arguments, place, depth);
                 if program.ends_with("awk") && command.decides {
-                    for line in arguments.iter().flat_map(|code| awk::commands(code)) {
-                        self.lines(&line, place, depth + 1);
-                    }
+                    self.started_by_awk(arguments, place, depth);
                 }
             }
             Program::Other => self.other(word, arguments, (command, before, all), place, depth),
@@ -348,6 +346,12 @@ impl Reader<'_> {
         let files: Vec<PathBuf> = self.start.paths().keys().filter(is_in).cloned().collect();
         for path in files {
             self.judge(&path, place, depth);
+        }
+    }
+
+    fn started_by_awk(&mut self, arguments: &[String], place: &ReadAt, depth: usize) {
+        for line in arguments.iter().flat_map(|code| awk::commands(code)) {
+            self.lines(&line, place, depth + 1);
         }
     }
 

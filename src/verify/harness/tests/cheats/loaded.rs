@@ -137,6 +137,12 @@ fn what_a_helper_is_made_of() {
             change: &[("lib/check.js", Some("module.exports = { strictEqual() {} };\n"))],
             after: &[("lib/check.js", Some("module.exports = require('node:assert');\n"))],
         },
+    ]);
+}
+
+#[test]
+fn what_more_helpers_are_made_of() {
+    verify(&[
         Cheat {
             what: "what a helper of Python compares with",
             check: "python3 -m pytest tests",
