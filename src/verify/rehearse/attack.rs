@@ -45,6 +45,8 @@ pub(super) struct Attack<'a> {
     pub(super) scanned: &'a [ShellCommand],
     /// Scripts that decide.
     pub(super) judges: &'a BTreeSet<PathBuf>,
+    /// The output of the checks before any work.
+    pub(super) said: &'a [String],
 }
 
 impl Attack<'_> {

@@ -31,7 +31,7 @@ pub(super) fn breaks(
     commands: &[&str],
     may_change: &GlobSet,
 ) -> Vec<Cheat> {
-    let all = cheats(start, table, commands, may_change);
+    let all = cheats((start, table), commands, may_change, &[]);
     all.into_iter().filter(|cheat| cheat.name == PRODUCT_EXITS).collect()
 }
 
@@ -40,12 +40,12 @@ pub(super) const PRODUCT_EXITS: &str = "let the code under test end the process 
 
 /// The cheats to try on the checks of one criterion: those that the checks' own lines suggest, and
 /// those that everything they run suggests. A run puts judges back, except for those that the task
-/// allows to change.
+/// allows to change. `said` is the output of the checks at the start.
 pub(super) fn cheats(
-    start: &dyn SourceTree,
-    table: &Table,
+    (start, table): (&dyn SourceTree, &Table),
     commands: &[&str],
     may_change: &GlobSet,
+    said: &[String],
 ) -> Vec<Cheat> {
     let judges = judges(start, table, commands);
     let (open, deciding): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
@@ -58,7 +58,7 @@ pub(super) fn cheats(
     for (lines, scripts) in [(commands, &[][..]), (&deep, &scripts)] {
         let scanned: Vec<ShellCommand> = lines.iter().flat_map(|line| scan(line)).collect();
         let judges = &deciding;
-        let it = Attack { start, table, lines, scripts, scanned: &scanned, judges };
+        let it = Attack { start, table, lines, scripts, scanned: &scanned, judges, said };
         found.push(it.tick_only());
         found.extend(it.of_files());
         found.extend(it.of_programs());

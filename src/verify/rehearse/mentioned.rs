@@ -24,6 +24,8 @@ impl Attack<'_> {
             self.only_texts(),
             self.other_suffixes(|_| String::new()),
             self.other_suffixes(smallest),
+            self.said_files(|_| String::new()),
+            self.said_files(smallest),
             self.queries(),
             self.all_emptied(),
         ]
@@ -46,14 +48,24 @@ impl Attack<'_> {
                 })
             })
         };
+        // `Path("site").glob("*.html")`
+        let is_in = |path: &&PathBuf| {
+            let mut above = path.ancestors().skip(1).filter_map(|it| it.to_str());
+            above.any(|folder| {
+                let quoted = [format!("\"{folder}\""), format!("'{folder}'")];
+                let names = |text: &String| quoted.iter().any(|it| text.contains(it));
+                !folder.is_empty() && self.scripts.iter().any(names)
+            })
+        };
         let there = self.start.paths().keys().filter(|path| self.is_product(path));
+        let is_meant = |path: &&PathBuf| is_meant(path) || is_in(path);
         there.filter(is_meant).take(MOST_FILES).cloned().collect()
     }
 
     /// Gives files the content of another one of their kind in their folder.
     fn neighbors(&self, longest: bool) -> Cheat {
         let mentioned: BTreeSet<PathBuf> =
-            self.mentioned().into_iter().chain(self.missing()).collect();
+            self.mentioned().into_iter().chain(self.missing()).chain(self.said()).collect();
         let mut groups = BTreeMap::<(PathBuf, String), Vec<PathBuf>>::new();
         for path in mentioned.into_iter().filter(|path| self.is_product(path)) {
             let (Some(folder), Some(kind)) = (path.parent(), path.extension()) else { continue };
@@ -97,6 +109,19 @@ impl Attack<'_> {
             name: "leave nothing in the files but the text that it looks for",
             edits: paths.map(|path| write(path, &text, false)).collect(),
             instead: "also run the code, so that the rest of the file has to be there",
+        }
+    }
+
+    /// Makes the files that the output of the red check asks for.
+    fn said_files(&self, text: impl Fn(&Path) -> String) -> Cheat {
+        let edits = self.said().into_iter().map(|path| {
+            let text = text(&path);
+            write(path, &text, false)
+        });
+        Cheat {
+            name: "create the files that its output asks for",
+            edits: edits.collect(),
+            instead: "look for what the files have to hold, too",
         }
     }
 

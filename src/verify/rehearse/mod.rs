@@ -27,6 +27,7 @@ mod modules;
 mod operands;
 mod program_cheats;
 mod recipes;
+mod said;
 mod scope;
 mod smallest;
 mod structured;

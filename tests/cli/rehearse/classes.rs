@@ -14,7 +14,45 @@ const TOOL: (&str, &str) = (
     "import argparse\n\np = argparse.ArgumentParser()\np.parse_args()\nraise SystemExit(3)\n",
 );
 
+const LOCALES: (&str, &str) = (
+    "qa/locales.py",
+    "import json, pathlib, sys\n\nbase = pathlib.Path('locales')\nwant = set(json.loads((base / 'en.json').read_text()))\nbad = 0\nfor lang in ['de', 'fr', 'nl']:\n    path = base / f'{lang}.json'\n    if not path.exists():\n        print(f'{path}: missing')\n        bad += 1\n    elif set(json.loads(path.read_text())) != want:\n        bad += 1\nsys.exit(1 if bad else 0)\n",
+);
+const FRAGMENTS: (&str, &str) = (
+    "ci/fragments.sh",
+    "rc=0\nwhile read -r pr; do\n  if [ ! -f \"news/$pr.yml\" ]; then echo \"change $pr has none\"; rc=1; fi\ndone < prs.txt\nexit $rc\n",
+);
+const LINKS: (&str, &str) = (
+    "qa/links.py",
+    "import pathlib, re\n\nbad = []\nfor page in pathlib.Path('docs').rglob('*.md'):\n    for to in re.findall(r'\\]\\(([^)#]+)', page.read_text()):\n        if not (page.parent / to).is_file():\n            bad.append(f'{page}: {to}')\nprint('\\n'.join(bad))\nraise SystemExit(len(bad))\n",
+);
+const IMAGES: (&str, &str) = (
+    "qa/images.py",
+    "import pathlib, re, sys\n\nbad = 0\nfor page in pathlib.Path('site').glob('*.html'):\n    for tag in re.findall(r'<img[^>]*>', page.read_text()):\n        bad += 'alt=' not in tag\nsys.exit(bad > 0)\n",
+);
+
 pub(super) const WEAK: &[Planted] = &[
+    // Files that only the script's output or its code has the names of.
+    Planted {
+        check: "python3 qa/locales.py",
+        files: &[
+            LOCALES,
+            ("locales/en.json", "{\"pay\": \"Pay now\"}\n"),
+            ("locales/de.json", "{\"pay\": \"Jetzt zahlen\"}\n"),
+        ],
+    },
+    Planted {
+        check: "sh ci/fragments.sh",
+        files: &[FRAGMENTS, ("prs.txt", "101\n104\n"), ("news/101.yml", "kind: fix\n")],
+    },
+    Planted {
+        check: "python3 qa/links.py",
+        files: &[LINKS, ("docs/index.md", "[a](guides/a.md) [b](b.md)\n")],
+    },
+    Planted {
+        check: "python3 qa/images.py",
+        files: &[IMAGES, ("site/index.html", "<title>Shop</title>\n<img src=\"a.png\">\n")],
+    },
     // Sizes.
     Planted { check: "test $(wc -l < list.csv) -ge 240", files: &[LIST] },
     Planted { check: "test $(cat list.csv | wc -l) -gt 1200", files: &[LIST] },
