@@ -159,7 +159,11 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
     Some(JudgeEnd {
         check: check.to_owned(),
         name: format!("`{check}`"),
-        at_start: with(format!("{fails}\n{}", code.as_str())),
+        // A module that an option loads may end the process before any code.
+        at_start: MarkedCheck {
+            command: CODE.replace(check, "sh -c 'exit 97'").into_owned(),
+            edit: None,
+        },
         at_end: with(format!("{}\n{fails}", code.as_str())),
     })
 }
