@@ -24,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) guarded: bool,
     /// Only the tier `full` proves or refuses it: docs/security.md says so.
     pub(crate) needs_full: bool,
+    /// Honest work that nobody has to review.
+    pub(crate) never_held: bool,
     /// Shell lines that prepare the working tree, as a human would.
     pub(crate) prepare: Vec<String>,
     build: String,
@@ -271,6 +273,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let (check, front, build) = (None, String::new(), PRELUDE.to_owned());
             found.push(Case {
                 guarded: false,
+                never_held: false,
                 needs_full: false,
                 kind,
                 name,
@@ -292,6 +295,8 @@ pub(crate) fn cases() -> Vec<Case> {
             case.front.push_str(&format!("{front}\n"));
         } else if line == "@guarded" {
             case.guarded = true;
+        } else if line == "@proven" {
+            case.never_held = true;
         } else if line == "@full" {
             case.needs_full = true;
         } else if let Some(command) = line.strip_prefix("@prepare ") {

@@ -51,6 +51,21 @@ fn a_tree_laid_over_another_replaces_folders_by_files() {
 }
 
 #[test]
+fn a_file_whose_object_is_destroyed_is_not_an_empty_one() {
+    let scene = TestRepo::new();
+    let id = scene.git(&["rev-parse", "HEAD:tests/check.sh"]);
+    let repo = scene.repo();
+    let files = repo.files(&head(&scene), &[]).expect("read");
+    assert!(files.read(Path::new("tests/check.sh")).is_some());
+    assert_eq!(files.unreadable(), None);
+    let object = scene.root.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::remove_file(object).expect("removed");
+    let files = repo.files(&head(&scene), &[]).expect("read");
+    assert_eq!(files.read(Path::new("tests/check.sh")), None);
+    assert_eq!(files.unreadable(), Some(Path::new("tests/check.sh")));
+}
+
+#[test]
 fn a_commit_of_a_submodule_that_is_not_here_leaves_its_folder_empty() {
     let scene = TestRepo::new();
     let kit = scene.dir.path().join("kit");
