@@ -39,7 +39,8 @@ pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool 
         let values = values.filter(|(option, _)| CHOOSES.contains(&option.as_str()));
         let values = values.map(|(_, value)| value.as_str());
         let filter = cargo_filter(&run.words);
-        patterns.chain(values).chain(filter).flat_map(names_in).collect()
+        let inside = run.words.iter().skip(1).filter_map(|word| test_in_file(word, start));
+        patterns.chain(values).chain(filter).chain(inside).flat_map(names_in).collect()
     };
     if runs.peek().is_none() || runs.clone().any(|run| run.conditional || names(run).is_empty()) {
         return false;
@@ -54,6 +55,19 @@ pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool 
     let texts: Vec<String> = texts.collect();
     // An old test beside the new one would be left out with it.
     runs.all(|run| names(run).iter().any(|name| !texts.iter().any(|text| text.contains(name))))
+}
+
+/// The test that a word names in a file that is there: `tests/test_a.py::test_b`,
+/// `tests.test_a.TestB`.
+fn test_in_file<'w>(word: &'w str, start: &dyn SourceTree) -> Option<&'w str> {
+    let is_there = |path: PathBuf| start.paths().contains_key(&path);
+    if let Some((file, test)) = word.split_once("::") {
+        return is_there(file.into()).then(|| test.rsplit("::").next().unwrap_or(test));
+    }
+    let (module, test) = word.rsplit_once('.')?;
+    let file = |module: &str| PathBuf::from(format!("{}.py", module.replace('.', "/")));
+    let class = || module.rsplit_once('.').is_some_and(|(module, _)| is_there(file(module)));
+    (is_there(file(module)) || class()).then_some(test)
 }
 
 /// The name after `cargo test`.
@@ -96,7 +110,7 @@ mod tests {
     #[test]
     fn a_name_that_no_test_has_is_that_of_a_new_one() {
         let entry = FileEntry { kind: EntryKind::Regular { executable: false }, id: [0; 20] };
-        let files = ["spec/odd.go", "tasks/t/TASK.md"];
+        let files = ["spec/odd.go", "tests/test_a.py", "tasks/t/TASK.md"];
         let start = OneTest(files.map(|name| (name.into(), entry)).into_iter().collect());
         for (line, is_new) in [
             ("go test -v ./... | grep -q 'PASS: TestNew'", true),
@@ -104,6 +118,11 @@ mod tests {
             ("cargo test 2>&1 | grep -E 'test_retry .* ok$'", true),
             ("grep -q Adds lib.rs && cargo test test_retry", true),
             ("go test ./... && go test -v ./... | grep -q 'PASS: TestNew'", false),
+            ("pytest tests/test_a.py::test_mul", true),
+            ("pytest tests/test_a.py::TestOld", false),
+            ("python3 -m unittest tests.test_a.TestMul", true),
+            ("python3 -m unittest tests.test_a", false),
+            ("pytest tests/test_b.py", false),
             ("go test -v ./... | grep -q 'PASS: TestOld'", false),
             ("go test -run TestOld -v ./... | grep -q PASS", false),
             ("go test -v ./... | grep -q PASS", false),

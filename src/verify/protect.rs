@@ -10,6 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
 use super::harness::{EntryKind, SourceTree, Table, judges, link_target};
+use super::new_test::looks_for_new_test;
 use crate::model::Task;
 
 /// Most files that the task's globs name one by one: each is a mount in the sandbox.
@@ -131,6 +132,12 @@ impl Protection {
         let commands = own.map(|verify| verify.command.as_str());
         let commands: Vec<&str> =
             commands.chain(task.settings.verify.iter().map(String::as_str)).collect();
+        // A test that is to be written may belong into a file that is there.
+        let is_old = |command: &&&str| {
+            let scripts = || judges(start, table, &[**command]).scripts;
+            !(looks_for_new_test(command, start) && scripts().is_empty())
+        };
+        let commands: Vec<&str> = commands.iter().filter(is_old).copied().collect();
         let found = judges(start, table, &commands);
         // Work may change what a check only reads; the verdict puts it back.
         self.judges = found.files.difference(&found.data).cloned().collect();

@@ -324,7 +324,7 @@ pub(super) fn ends_itself(code: &str) -> bool {
 static ENDS_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"\b(?:exit|_exit|quit|die|SystemExit)\b[ \t]*(?:\([ \t]*[(!\[+~]|\(?[ \t]*",
-        r#"(?:0\b|[;)}\n#&|]|$|\$|-?[A-Za-z_]\w*(?:[^\w"']|$)))"#,
+        r#"(?:0\b|[;)}\n#&|]|$|["']?\$|-?[A-Za-z_]\w*(?:[^\w"']|$)))"#,
         r"|\bexec\b|\bos\.exec|\breallyExit\b|(?m)^return\b",
     ))
 });
@@ -340,8 +340,15 @@ mod tests {
 
     #[test]
     fn an_exit_of_its_own_is_told_from_a_failure() {
-        let own = ["exit 0", "exit", "exit $s", "sys.exit(main())", "process.exit(failed ? 1 : 0)"];
-        assert_eq!(own.map(ends_itself), [true; 5]);
+        let own = [
+            "exit 0",
+            "exit",
+            "exit $s",
+            "exit \"$s\"",
+            "sys.exit(main())",
+            "process.exit(failed ? 1 : 0)",
+        ];
+        assert_eq!(own.map(ends_itself), [true; 6]);
         let computed = ["exit((f(2) === 4) ? 0 : 1);", "exit(!f(2));", "sys.exit([0, 1][f(2)])"];
         assert_eq!(computed.map(ends_itself), [true; 3]);
         let fails =
