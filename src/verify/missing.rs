@@ -101,7 +101,7 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
     if !ran && says_no_tests(&found.lines, &output) {
         return true;
     }
-    if found.scripts.is_empty() && looks_for_new_test(&check.command, start) {
+    if looks_for_new_test(&check.command, start) {
         return true;
     }
     if !found.files.is_empty() {

@@ -23,9 +23,22 @@ const OWN_WORDS: [&str; 14] = [
     "tests", "result", "results", "running", "success",
 ];
 
-/// Does the check look for a test that is not there?
+/// Commands that may stand beside the runners: they judge no file of the start.
+const BESIDE: [&str; 14] = [
+    "cat", "cd", "echo", "egrep", "export", "go", "gofmt", "grep", "head", "rg", "tail", "tee",
+    "test", "[",
+];
+
+/// Does the check look for a test that is not there, and run nothing else?
 pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool {
     let commands = scan(command);
+    let is_known = |it: &ShellCommand| {
+        let words = unwrapped(&it.words);
+        runner(words).is_some() || words.first().is_none_or(|name| BESIDE.contains(&name.as_str()))
+    };
+    if !commands.iter().all(is_known) {
+        return false;
+    }
     let mut runs = commands.iter().filter(|it| runner(unwrapped(&it.words)).is_some()).peekable();
     let names = |run: &ShellCommand| -> Vec<String> {
         let greps = commands.iter().filter(|it| {
@@ -123,6 +136,7 @@ mod tests {
             ("python3 -m unittest tests.test_a.TestMul", true),
             ("python3 -m unittest tests.test_a", false),
             ("pytest tests/test_b.py", false),
+            ("sh ci/lint.sh && pytest tests/test_a.py::test_mul", false),
             ("go test -v ./... | grep -q 'PASS: TestOld'", false),
             ("go test -run TestOld -v ./... | grep -q PASS", false),
             ("go test -v ./... | grep -q PASS", false),
