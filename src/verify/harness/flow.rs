@@ -174,12 +174,16 @@ fn has_more_than_status(line: &str) -> bool {
             r#"(?:^|[^\w)\]])[(\[]\s*(?:[1-9]\d*\s*,|0\s*,\s*(?:[\[({]\s*)*["'`]?[^\s"'`\[\](){}])"#,
         )
     });
-    static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+    static EQUALS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?:===?|,|\b(?:eq|toBe|toEqual|toStrictEqual)\b)[\s(]*[1-9]\d*\s*(?:[),:;&|]|$)|\b[1-9]\d*\s*(?:===?|,)\s*[\w.$]*(?:returncode|exitstatus|status|code)\b",
+            r"(?:===?|\b(?:eq|toBe|toEqual|toStrictEqual)\b)[\s(]*[1-9]\d*\s*(?:[),:;&|]|$)|\b[1-9]\d*\s*===?\s*[\w.$]*(?:returncode|exitstatus|status|code)\b",
         )
     });
-    PAIR.is_match(line) || OTHER.is_match(line)
+    // `assertEqual(r.returncode, 3)`, but not `assertEqual(run("sh gate", 30), 0)`.
+    static LAST: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#",\s*[1-9]\d*\s*(?:,\s*["'`][^\n]*)?\)+[;)\s]*$"#));
+    static ZERO: LazyLock<Regex> = LazyLock::new(|| regex(r"[(\s]0\s*,|,\s*0\s*\)|===?\s*0\b"));
+    PAIR.is_match(line) || EQUALS.is_match(line) || LAST.is_match(line) && !ZERO.is_match(line)
 }
 
 /// Whether all texts in a line say that all is well.

@@ -184,6 +184,9 @@ fn a_program_whose_output_and_status_are_compared_is_the_product() {
             "def gate():\n    p = subprocess.run(['sh', 'g'], capture_output=True)\n    return p.returncode\n\nassert gate() == 0",
             "def call(*words):\n    p = subprocess.run(words, capture_output=True, text=True)\n    return p.returncode\n\nassert call('sh', 'g') == 0, 'gate'",
             "def call(*words):\n    p = subprocess.run(words, capture_output=True, text=True)\n    return p.returncode, p.stdout\n\nassert call('sh', 'g') == (0, '')",
+            "assert run(['sh', 'g'], 30) == 0, 'gate'",
+            "self.assertEqual(0, subprocess.call(['sh', 'g'], 30))",
+            "self.assertEqual(subprocess.call(['sh', 'g'], 30), 0)",
             "p = subprocess.run(['sh', 'g'], capture_output=True)\nif p.returncode or p.stdout == 'FAIL':\n    sys.exit(1)",
         ],
         &[
