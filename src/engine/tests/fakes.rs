@@ -148,7 +148,7 @@ impl Checks for FileChecks {
             let text = std::fs::read_to_string(&path).expect("TASK.md");
             std::fs::write(&path, text + "\nMind the gap.\n").expect("saved");
         }
-        if how == "spoil" && self.journal.with_file_name("rooms/aside").exists() {
+        if how == "spoil" && there && self.journal.with_file_name("rooms/aside").exists() {
             let told = std::fs::read_to_string(&self.journal).expect("a journal");
             let end = told.trim_end().rfind('\n').expect("two lines") + 1;
             std::fs::write(&self.journal, &told[..end]).expect("spoilt");
