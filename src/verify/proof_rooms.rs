@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
@@ -39,6 +40,8 @@ pub struct ProofRooms {
     warm: Option<ProofRoom>,
     /// The warm room is not at its path, since another one is.
     aside: bool,
+    /// How long it took to copy the ignored files to the last room.
+    filled_in: Duration,
 }
 
 impl ProofRooms {
@@ -62,7 +65,13 @@ impl ProofRooms {
             known: KnownStarts::default(),
             warm: None,
             aside: false,
+            filled_in: Duration::ZERO,
         }
+    }
+
+    /// Is another room made soon? Ignored files may be many.
+    pub(super) fn are_made_soon(&self) -> bool {
+        self.filled_in < Duration::from_secs(2)
     }
 
     /// Prepares the warm room with a task's `setup:`, before any agent works. Later rooms are
@@ -235,7 +244,7 @@ impl ProofRooms {
         (self.base.join("room"), self.base.join("aside"))
     }
 
-    fn make(&self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+    fn make(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
         let (folder, _) = self.folders();
         clear(&folder)?;
         // Tools take names from the folder they run in: it keeps the repository's.
@@ -244,7 +253,9 @@ impl ProofRooms {
         let room =
             PrivateRepo::new(self.source.clone(), work.clone(), objects, self.branch.clone())?;
         let (made, inputs) = self.set_up.clone().unzip();
+        let started = Instant::now();
         made.unwrap_or_else(|| self.master.copied()).fill(&work, warmth)?;
+        self.filled_in = started.elapsed();
         let place = RoomPlace {
             seen_at: match self.seen_at {
                 SeenAt::OwnPath => self.root.clone(),

@@ -113,7 +113,8 @@ pub async fn prove(
     let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
     let (mut proved, mut again) = first?;
-    if rules.retries && warmth == Warmth::Warm && proved.is_red_soon() {
+    let may_retry = rules.retries && warmth == Warmth::Warm && rooms.are_made_soon();
+    if may_retry && proved.is_red_soon() {
         let mut fresh = rooms.fresh(warmth)?;
         let second = first_run((&mut fresh, rooms.known()), shown, rules, to_run, options).await;
         fresh.remove();
