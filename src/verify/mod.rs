@@ -24,6 +24,7 @@ mod judge;
 mod layout;
 mod learned;
 mod leftovers;
+mod made_by_line;
 mod made_executable;
 mod master;
 mod missing;

@@ -5,12 +5,12 @@
 //! file: creating rooms (`proof_rooms`), and confining a check's processes.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::checks::{CheckOptions, Checks, Purpose};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, Tidied};
 use super::harness::{SourceTree, TreeEdit};
+use super::made_by_line::made_by_line;
 use super::made_executable::MadeExecutable;
 use super::not_fetched::NotFetched;
 use super::plan::PlannedCheck;
@@ -210,22 +210,12 @@ impl ProofRoom {
     ) -> Result<RoomCheck, VerifyError> {
         let made = MadeExecutable::by(&check.command, options);
         let command = made.as_ref().map_or(&*check.command, |made| made.rest);
-        // File systems keep coarser times than the clock.
-        let started = SystemTime::now() - Duration::from_millis(20);
         let mut result = checks.run(command, options).await;
-        let (mut flaky, mut changed) = (false, Vec::new());
+        let mut flaky = false;
         if result.passed() && result.millis < QUICK {
             let mut again = checks.run(command, options).await;
             if matches!(again.status, CheckStatus::Failed(_)) {
-                // Its own output may be in its way: `mkdir build`.
-                for _ in 0..2 {
-                    changed.extend(self.room.tidy()?.changed);
-                    self.room.remove_output(started)?;
-                    again = checks.run(command, options).await;
-                    if !again.passed() {
-                        break;
-                    }
-                }
+                again = self.without_output(command, again, checks, options).await;
             }
             flaky = !again.passed() && !matches!(again.status, CheckStatus::NotRun(_));
             if !again.passed() {
@@ -238,12 +228,39 @@ impl ProofRoom {
         result.command.clone_from(&check.command);
         result.criteria = check.criteria.clone();
         result.whole_task = check.whole_task;
-        let Tidied { changed: more, waiting } = self.room.tidy()?;
-        changed.extend(more);
-        changed.sort_by(|one, other| one.path.cmp(&other.path));
-        changed.dedup();
+        let Tidied { changed, waiting } = self.room.tidy()?;
         self.make_filtered(&waiting, checks, options).await?;
         Ok(RoomCheck { result, flaky, changed })
+    }
+
+    /// The result of a check that was green once and red then, if what its own line makes was in its
+    /// way: `mkdir build`. It has to be green twice.
+    async fn without_output(
+        &self,
+        command: &str,
+        mut again: CheckResult,
+        checks: &dyn Checks,
+        options: &CheckOptions,
+    ) -> CheckResult {
+        let made = made_by_line(command);
+        for _ in 0..if made.is_empty() { 0 } else { 2 } {
+            for path in &made {
+                let path = self.work().join(path);
+                let removed = match std::fs::symlink_metadata(&path) {
+                    Ok(meta) if meta.is_dir() => remove_tree(&path),
+                    Ok(_) => std::fs::remove_file(&path),
+                    Err(_) => Ok(()),
+                };
+                if let Err(error) = removed {
+                    tracing::debug!(%error, "output of a check stays");
+                }
+            }
+            again = checks.run(command, options).await;
+            if !again.passed() {
+                break;
+            }
+        }
+        again
     }
 
     /// Lets git make the files that a filter program makes. A filter that is not installed leaves

@@ -286,11 +286,25 @@ impl Work<'_> {
         (sounds && is_loaded())
             || (deciding::compares(&code) && self.is_part_of_a_helper(path))
             || data::is_module(self.start(), path, self.harness())
+            || self.is_switch(path, &code)
             || (deciding::fails(path, &code)
                 && (self.harness().iter().any(|from| self.mentions(from, path))
                     || self.is_behind_another(path)))
             || entries::toml::is_crate_for_tests(self.start(), path, &code)
             || self.known.started(self.question).contains(path)
+    }
+
+    /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness
+    /// alone.
+    fn is_switch(&self, path: &Path, code: &str) -> bool {
+        let is_switch = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+        let is_loaded = |from: &PathBuf| sources::loads(self.start(), from, path);
+        let mut files = self.start().paths().keys().filter(|it| are_of_one_language(it, path));
+        matches!(extension(path), "h" | "hpp")
+            && code.contains("#define")
+            && code.lines().all(is_switch)
+            && self.harness().iter().any(is_loaded)
+            && !files.any(|other| !self.harness().contains(other) && is_loaded(other))
     }
 
     /// Whether test code, or a file that the harness loads, loads this one, as a bootstrap does.

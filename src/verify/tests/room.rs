@@ -320,11 +320,16 @@ fn a_check_whose_output_is_in_its_own_way_is_not_flaky() {
         &scene,
         &[
             "mkdir new && touch new/seen",
-            "test ! -e build/seen && mkdir -p build && touch build/seen",
+            "mkdir build && touch build/seen",
+            "test ! -e seen && touch seen",
+            "test ! -e n.log && touch n.log",
         ],
     );
     assert!(said[0].starts_with("green new/seen"), "{}", said[0]);
     assert_eq!(said[1], "green");
+    // Nothing tells it from code under test that counts how often it runs.
+    assert!(said[2].starts_with("flaky seen"), "{}", said[2]);
+    assert!(said[3].starts_with("flaky"), "{}", said[3]);
 }
 
 #[test]

@@ -9,7 +9,6 @@ mod hold;
 mod large;
 mod made;
 mod on_disk;
-mod output;
 mod patterns;
 mod source;
 mod strays;
