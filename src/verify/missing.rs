@@ -11,8 +11,8 @@ use regex::Regex;
 use super::harness::shell::scan;
 use super::harness::wrappers::unwrapped;
 use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
-use super::new_test::looks_for_new_test;
 use super::runner::runner;
+use super::unwritten::looks_for_new_test;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
 
 /// Messages of runners that find no test, no target, or no script of the name: programs, and the

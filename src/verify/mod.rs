@@ -28,7 +28,7 @@ mod made_by_line;
 mod made_executable;
 mod master;
 mod missing;
-mod new_test;
+
 mod not_fetched;
 mod plan;
 mod proof_room;
@@ -46,6 +46,7 @@ mod shell;
 mod state;
 mod stretches;
 mod unfinished;
+mod unwritten;
 mod ways_back;
 mod weigh;
 

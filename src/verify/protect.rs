@@ -10,7 +10,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
 use super::harness::{EntryKind, SourceTree, Table, judges, link_target};
-use super::new_test::looks_for_new_test;
+use super::unwritten::looks_for_new_test;
 use crate::model::Task;
 
 /// Most files that the task's globs name one by one: each is a mount in the sandbox.
