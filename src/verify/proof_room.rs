@@ -243,15 +243,12 @@ impl ProofRoom {
         options: &CheckOptions,
     ) -> CheckResult {
         let made = made_by_line(command);
-        for _ in 0..if made.is_empty() { 0 } else { 2 } {
+        if made.is_empty() {
+            return again;
+        }
+        for _ in 0..2 {
             for path in &made {
-                let path = self.work().join(path);
-                let removed = match std::fs::symlink_metadata(&path) {
-                    Ok(meta) if meta.is_dir() => remove_tree(&path),
-                    Ok(_) => std::fs::remove_file(&path),
-                    Err(_) => Ok(()),
-                };
-                if let Err(error) = removed {
+                if let Err(error) = self.room.remove(path) {
                     tracing::debug!(%error, "output of a check stays");
                 }
             }

@@ -39,7 +39,7 @@ pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool 
     if !commands.iter().all(is_known) {
         return false;
     }
-    let mut runs = commands.iter().filter(|it| runner(unwrapped(&it.words)).is_some()).peekable();
+    let runs = commands.iter().filter(|it| runner(unwrapped(&it.words)).is_some());
     let names = |run: &ShellCommand| -> Vec<String> {
         let greps = commands.iter().filter(|it| {
             it.pipeline == run.pipeline
@@ -55,20 +55,19 @@ pub(super) fn looks_for_new_test(command: &str, start: &dyn SourceTree) -> bool 
         let inside = run.words.iter().skip(1).filter_map(|word| test_in_file(word, start));
         patterns.chain(values).chain(filter).chain(inside).flat_map(names_in).collect()
     };
-    if runs.peek().is_none() || runs.clone().any(|run| run.conditional || names(run).is_empty()) {
+    let names: Vec<Vec<String>> =
+        runs.map(|run| if run.conditional { Vec::new() } else { names(run) }).collect();
+    if names.is_empty() || names.iter().any(Vec::is_empty) {
         return false;
     }
-    // A test may lie anywhere, whatever its name; the task itself has the name, too.
-    let is_prose = |path: &&PathBuf| path.extension().is_some_and(|it| it == "md");
-    let texts = start
-        .paths()
-        .keys()
-        .filter(|path| !is_prose(path))
-        .filter_map(|path| String::from_utf8(start.read(path)?).ok());
-    let texts: Vec<String> = texts.collect();
-    // An old test beside the new one would be left out with it.
-    let is_new = |name: &String| !texts.iter().any(|text| text.contains(name));
-    runs.all(|run| names(run).iter().all(is_new))
+    // An old test beside the new one would be left out with it, wherever it lies. The task itself
+    // has the name, too.
+    let has_name = |text: String| names.iter().flatten().any(|name| text.contains(name));
+    let mut files =
+        start.paths().keys().filter(|path| path.extension().is_none_or(|it| it != "md"));
+    !files.any(|path| {
+        start.read(path).and_then(|bytes| String::from_utf8(bytes).ok()).is_some_and(has_name)
+    })
 }
 
 /// The test that a word names in a file that is there: `tests/test_a.py::test_b`,

@@ -120,9 +120,14 @@ fn compared(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> 
         return None;
     }
     marked_code.push_str(&code[from..]);
+    let at_start = format!("{}{fails}\n", first_line(&code));
+    Some(marked(check, (path, kind), at_start, marked_code))
+}
+
+/// The line with which a script names its interpreter.
+fn first_line(code: &str) -> String {
     let first = code.lines().next().filter(|line| line.starts_with("#!"));
-    let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
-    Some(marked(check, (path, kind), format!("{first}{fails}\n"), marked_code))
+    first.map(|line| format!("{line}\n")).unwrap_or_default()
 }
 
 /// Code in the line itself, such as `python3 -c 'import app; assert app.square(7) == 49'`.
@@ -140,7 +145,7 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
         return None;
     }
     let ends = match program {
-        "perl" => ends_itself(&code.as_str().replace("die", "")),
+        "perl" => perl_ends_itself(code.as_str()),
         _ => ends_itself(code.as_str()),
     };
     let loads = matches!(program, "perl" | "ruby" | "php")
@@ -272,15 +277,12 @@ fn end(now: &dyn SourceTree, check: &str, path: &Path) -> Option<JudgeEnd> {
     let code = text(now, path)?;
     let script = script(path, &code)?;
     let (body, last) = without_exit(&code);
-    // Perl's `die` is a failure.
     let is_perl = matches!(extension(path), "pl" | "t");
-    let body_ends = if is_perl { ends_itself(&body.replace("die", "")) } else { ends_itself(body) };
+    let body_ends = if is_perl { perl_ends_itself(body) } else { ends_itself(body) };
     if code.contains(script.closed) || body_ends || !loads(now, path, &code) {
         return None;
     }
-    let first = code.lines().next().filter(|line| line.starts_with("#!"));
-    let first = first.map(|line| format!("{line}\n")).unwrap_or_default();
-    let at_start = format!("{first}{}{}\n", script.head, script.fails);
+    let at_start = format!("{}{}{}\n", first_line(&code), script.head, script.fails);
     let at_end = format!("{body}\n{last}{}\n", script.fails);
     Some(marked(check, (path, kind), at_start, at_end))
 }
@@ -319,6 +321,11 @@ static SOURCES: LazyLock<Regex> =
 /// text.
 pub(super) fn ends_itself(code: &str) -> bool {
     ENDS_ITSELF.is_match(code)
+}
+
+/// The same for Perl, whose `die` is a failure.
+fn perl_ends_itself(code: &str) -> bool {
+    ends_itself(&code.replace("die", ""))
 }
 
 static ENDS_ITSELF: LazyLock<Regex> = LazyLock::new(|| {

@@ -1,5 +1,7 @@
 //! The edits that make the current tree one with the start's harness.
 
+mod helpers;
+
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,16 +11,15 @@ use globset::Glob;
 
 use super::cfg_test;
 use super::conventions::Role;
-use super::data;
 use super::deciding;
 use super::ends::{ends, ends_itself, is_compiled, of_programs};
-use super::entries::package_json::{is_imported_by_name, takes_a_known_name};
+use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
 use super::judges::judges;
 use super::known_start::KnownStart;
-use super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::paths::{extension, file_name, folder};
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::search_path;
@@ -85,13 +86,6 @@ fn differing<'t>(
 /// Whether a glob names a path.
 fn is_match(glob: &str, path: &Path) -> bool {
     Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(path))
-}
-
-/// Whether files may load each other by their extensions.
-fn are_of_one_language(one: &Path, other: &Path) -> bool {
-    const C: [&str; 6] = ["c", "cc", "cpp", "cxx", "h", "hpp"];
-    let (one, other) = (extension(one), extension(other));
-    one == other || (C.contains(&one) && C.contains(&other))
 }
 
 struct Work<'a> {
@@ -265,96 +259,6 @@ impl Work<'_> {
             || self.harness().iter().any(|harness| {
                 text(self.start(), harness).is_some_and(|text| text.contains("doctest"))
             })
-    }
-
-    /// Whether a file of the start is test code, or a helper that its tests load.
-    fn is_helper(&self, path: &Path) -> bool {
-        let code = text(self.start(), path).unwrap_or_default();
-        if deciding::is_test_code(path, &code)
-            || data::is_table(self.start(), path, self.harness().iter())
-        {
-            return true;
-        }
-        if self.found.subjects.contains(path) {
-            return false;
-        }
-        let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-        let is_loaded = || {
-            self.harness().iter().any(|test| sources::loads(self.start(), test, path))
-                || is_imported_by_name(self.start(), path)
-        };
-        (sounds && is_loaded())
-            || (deciding::compares(&code) && self.is_part_of_a_helper(path))
-            || data::is_module(self.start(), path, self.harness())
-            || self.is_switch(path, &code)
-            || (deciding::fails(path, &code)
-                && (self.harness().iter().any(|from| self.mentions(from, path))
-                    || self.is_behind_another(path)))
-            || entries::toml::is_crate_for_tests(self.start(), path, &code)
-            || self.known.started(self.question).contains(path)
-    }
-
-    /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness
-    /// alone.
-    fn is_switch(&self, path: &Path, code: &str) -> bool {
-        let is_switch = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-        let is_loaded = |from: &PathBuf| sources::loads(self.start(), from, path);
-        let mut files = self.start().paths().keys().filter(|it| are_of_one_language(it, path));
-        matches!(extension(path), "h" | "hpp")
-            && code.contains("#define")
-            && code.lines().all(is_switch)
-            && self.harness().iter().any(is_loaded)
-            && !files.any(|other| !self.harness().contains(other) && is_loaded(other))
-    }
-
-    /// Whether test code, or a file that the harness loads, loads this one, as a bootstrap does.
-    fn is_behind_another(&self, path: &Path) -> bool {
-        let files = self.start().paths().keys().filter(|other| are_of_one_language(other, path));
-        let mut loaders = files.filter(|other| sources::loads(self.start(), other, path));
-        loaders.any(|loader| {
-            self.harness().iter().any(|from| sources::loads(self.start(), from, loader))
-                || text(self.start(), loader)
-                    .is_some_and(|code| deciding::is_test_code(loader, &code))
-        })
-    }
-
-    /// Whether only helpers that the tests name load a file, or one is in the same package of Go.
-    fn is_part_of_a_helper(&self, path: &Path) -> bool {
-        let files = self.start().paths().keys().filter(|other| *other != path);
-        let others = files.filter(|other| extension(other) == extension(path));
-        if extension(path) == "go" {
-            return self.is_in_package_for_tests(path);
-        }
-        let mut loaders =
-            others.filter(|other| sources::loads(self.start(), other, path)).peekable();
-        let is_helper = |other: &PathBuf| {
-            text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
-                && (self.harness().iter().any(|from| self.mentions(from, other))
-                    || self.is_behind_another(other))
-        };
-        loaders.peek().is_some() && loaders.all(is_helper)
-    }
-
-    /// Whether a package of Go holds test code that only tests import.
-    fn is_in_package_for_tests(&self, path: &Path) -> bool {
-        let imported = format!("/{}\"", file_name(folder(path)));
-        let sources = self.start().paths().keys().filter(|other| extension(other) == "go");
-        let mut sources = sources.filter(|other| !file_name(other).ends_with("_test.go"));
-        let mut holds = false;
-        let is_for_tests = sources.all(|other| {
-            let code = text(self.start(), other).unwrap_or_default();
-            let beside = folder(other) == folder(path);
-            holds |= beside && deciding::is_test_code(other, &code);
-            beside || !code.contains(&imported)
-        });
-        holds && is_for_tests && !folder(path).as_os_str().is_empty()
-    }
-
-    /// Whether a harness file names another file: a manifest by its name, a test by its module.
-    fn mentions(&self, from: &Path, path: &Path) -> bool {
-        let manifest = self.question.table.role(from) == Some(Role::Manifest);
-        let name = if manifest { file_name(path) } else { deciding::loaded_name(path) };
-        text(self.start(), from).is_some_and(|code| deciding::mentions(&code, name))
     }
 
     /// Whether a new harness file does no harm where it is.

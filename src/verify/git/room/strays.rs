@@ -102,6 +102,14 @@ impl PrivateRepo {
         Ok(is_empty)
     }
 
+    /// Removes a file or a folder of the room, if it is there.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, path: &Path) -> Result<(), VerifyError> {
+        remove(&self.work.join(path))
+    }
+
     fn is_ignored(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
         repo.is_path_ignored(path).map_err(failed("ask what git ignores", &self.work))
     }

@@ -4,6 +4,7 @@
 
 mod command;
 mod compared;
+mod failing;
 mod lexer;
 mod scanner;
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::command::{Capture, Flow, Into, ShellCommand, Use};
+use super::failing::{gives_up, reports_failure};
 use super::lexer::{Lexer, Token};
 
 /// How deep substitutions may nest.
@@ -29,48 +30,6 @@ fn outputs(words: &[String]) -> impl Iterator<Item = &str> {
     words.iter().enumerate().skip(1).filter_map(move |(at, word)| {
         let glued = || word.strip_prefix("--output=").or_else(|| word.strip_prefix("--out="));
         if tee || named(&words[at - 1]) { Some(word.as_str()) } else { glued() }
-    })
-}
-
-/// Whether the other side of a `||` only ends the line with an error.
-fn gives_up(tokens: &[Token]) -> bool {
-    let mut words = tokens.iter().map(|token| match token {
-        Token::Word { text, .. } => text.as_str(),
-        Token::Operator(operator) => operator,
-        Token::Document(_) => "",
-    });
-    match words.next() {
-        Some("false") => true,
-        Some("exit" | "return") => words.next() != Some("0"),
-        Some("{") => {
-            let body: Vec<&str> = words.take_while(|word| *word != "}").collect();
-            body.iter().enumerate().any(|(at, word)| {
-                *word == "exit" && body.get(at + 1).is_some_and(|code| *code != "0")
-            })
-        }
-        Some(_) | None => false,
-    }
-}
-
-/// Does a branch say that the check failed: `exit 1`, `bad=1`? It ends with one of these words.
-fn reports_failure(tokens: &[Token], ends: &[&str]) -> bool {
-    let words = tokens.iter().map(|token| match token {
-        Token::Word { text, .. } => text.as_str(),
-        Token::Operator(operator) => operator,
-        Token::Document(_) => "",
-    });
-    let in_braces = matches!(tokens.first(), Some(Token::Word { text, .. }) if text == "{");
-    let is_end = |word: &&str| ends.contains(word) && (!in_braces || *word == "}");
-    let words: Vec<&str> = words.take_while(|word| !is_end(word)).collect();
-    words.iter().enumerate().any(|(at, word)| match word.split_once('=') {
-        Some((name, value)) => {
-            let counts = ["bad", "rc", "ret", "err", "status", "fail", "result", "problem"];
-            counts.iter().any(|it| name.starts_with(it)) && !["", "0"].contains(&value)
-        }
-        None if matches!(*word, "exit" | "return") => {
-            words.get(at + 1).is_some_and(|code| !["0", ";", "\n"].contains(code))
-        }
-        None => *word == "false" && at == 0 || word.starts_with("fail") || *word == "die",
     })
 }
 

@@ -1,0 +1,112 @@
+//! Files of the start that the table does not know and that belong to its tests: helpers, what they
+//! compare with, and headers of switches.
+
+use std::path::{Path, PathBuf};
+
+use super::super::conventions::Role;
+use super::super::entries;
+use super::super::entries::package_json::is_imported_by_name;
+use super::super::files::text;
+use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::super::{data, deciding, sources};
+use super::Work;
+
+impl Work<'_> {
+    /// Whether a file of the start is test code, or a helper that its tests load.
+    pub(super) fn is_helper(&self, path: &Path) -> bool {
+        let code = text(self.start(), path).unwrap_or_default();
+        if deciding::is_test_code(path, &code)
+            || data::is_table(self.start(), path, self.harness().iter())
+        {
+            return true;
+        }
+        if self.found.subjects.contains(path) {
+            return false;
+        }
+        let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
+        let is_loaded = || {
+            self.harness().iter().any(|test| sources::loads(self.start(), test, path))
+                || is_imported_by_name(self.start(), path)
+        };
+        (sounds && is_loaded())
+            || (deciding::compares(&code) && self.is_part_of_a_helper(path))
+            || data::is_module(self.start(), path, self.harness())
+            || self.is_switch(path, &code)
+            || (deciding::fails(path, &code)
+                && (self.harness().iter().any(|from| self.mentions(from, path))
+                    || self.is_behind_another(path)))
+            || entries::toml::is_crate_for_tests(self.start(), path, &code)
+            || self.known.started(self.question).contains(path)
+    }
+
+    /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness
+    /// alone.
+    fn is_switch(&self, path: &Path, code: &str) -> bool {
+        let is_directive =
+            |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+        let is_loaded = |from: &PathBuf| sources::loads(self.start(), from, path);
+        let mut files = self.start().paths().keys().filter(|it| are_of_one_language(it, path));
+        matches!(extension(path), "h" | "hpp")
+            && code.contains("#define")
+            && code.lines().all(is_directive)
+            && self.harness().iter().any(is_loaded)
+            && !files.any(|other| !self.harness().contains(other) && is_loaded(other))
+    }
+
+    /// Whether test code, or a file that the harness loads, loads this one, as a bootstrap does.
+    fn is_behind_another(&self, path: &Path) -> bool {
+        let files = self.start().paths().keys().filter(|other| are_of_one_language(other, path));
+        let mut loaders = files.filter(|other| sources::loads(self.start(), other, path));
+        loaders.any(|loader| {
+            self.harness().iter().any(|from| sources::loads(self.start(), from, loader))
+                || text(self.start(), loader)
+                    .is_some_and(|code| deciding::is_test_code(loader, &code))
+        })
+    }
+
+    /// Whether only helpers that the tests name load a file, or one is in the same package of Go.
+    fn is_part_of_a_helper(&self, path: &Path) -> bool {
+        let files = self.start().paths().keys().filter(|other| *other != path);
+        let others = files.filter(|other| extension(other) == extension(path));
+        if extension(path) == "go" {
+            return self.is_in_package_for_tests(path);
+        }
+        let mut loaders =
+            others.filter(|other| sources::loads(self.start(), other, path)).peekable();
+        let is_helper = |other: &PathBuf| {
+            text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
+                && (self.harness().iter().any(|from| self.mentions(from, other))
+                    || self.is_behind_another(other))
+        };
+        loaders.peek().is_some() && loaders.all(is_helper)
+    }
+
+    /// Whether a package of Go holds test code that only tests import.
+    fn is_in_package_for_tests(&self, path: &Path) -> bool {
+        let imported = format!("/{}\"", file_name(folder(path)));
+        let sources = self.start().paths().keys().filter(|other| extension(other) == "go");
+        let mut sources = sources.filter(|other| !file_name(other).ends_with("_test.go"));
+        let mut holds = false;
+        let is_for_tests = sources.all(|other| {
+            let code = text(self.start(), other).unwrap_or_default();
+            let beside = folder(other) == folder(path);
+            holds |= beside && deciding::is_test_code(other, &code);
+            beside || !code.contains(&imported)
+        });
+        holds && is_for_tests && !folder(path).as_os_str().is_empty()
+    }
+
+    /// Whether a harness file names another file: a manifest by its name, a test by its module.
+    fn mentions(&self, from: &Path, path: &Path) -> bool {
+        let manifest = self.question.table.role(from) == Some(Role::Manifest);
+        let name = if manifest { file_name(path) } else { deciding::loaded_name(path) };
+        text(self.start(), from).is_some_and(|code| deciding::mentions(&code, name))
+    }
+}
+
+/// Whether files may load each other by their extensions.
+fn are_of_one_language(one: &Path, other: &Path) -> bool {
+    const C: [&str; 6] = ["c", "cc", "cpp", "cxx", "h", "hpp"];
+    let (one, other) = (extension(one), extension(other));
+    one == other || (C.contains(&one) && C.contains(&other))
+}
