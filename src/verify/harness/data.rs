@@ -134,9 +134,10 @@ pub(super) fn is_table<'p>(
     path: &Path,
     harness: impl Iterator<Item = &'p PathBuf> + Clone,
 ) -> bool {
-    const TABLES: [&str; 22] = [
-        "", "bin", "case", "csv", "dat", "data", "in", "input", "json", "jsonl", "list", "lst",
-        "ndjson", "out", "output", "ref", "spec", "tab", "tsv", "txt", "yaml", "yml",
+    const TABLES: [&str; 27] = [
+        "", "bin", "case", "cfg", "csv", "dat", "data", "in", "ini", "input", "json", "jsonl",
+        "list", "lst", "ndjson", "out", "output", "ref", "scn", "spec", "tab", "toml", "tsv",
+        "txt", "xml", "yaml", "yml",
     ];
     if !TABLES.contains(&extension(path)) || !is_data(path) {
         return false;
@@ -149,7 +150,9 @@ pub(super) fn is_table<'p>(
             || extension(from) == "go"
     };
     let read = |from: &PathBuf| {
-        text(start, from).is_some_and(|code| reads(from, &code, path) && tries(from, &code))
+        text(start, from).is_some_and(|code| {
+            (reads(from, &code, path) || is_beside(from, &code, path)) && tries(from, &code)
+        })
     };
     let is_code = |path: &Path| SOURCES.contains(&extension(path)) && extension(path) != "sh";
     let is_product = |path: &&PathBuf| is_code(path) && !sounds_in(path);
@@ -182,6 +185,26 @@ pub(super) fn is_module(start: &dyn SourceTree, path: &Path, harness: &BTreeSet<
         && harness.iter().filter(own).any(|from| loads(from) && loads_more(from))
         && is_list()
         && !start.paths().keys().filter(own).any(|other| !harness.contains(other) && loads(other))
+}
+
+/// Whether code reads the file of its own name with another ending, or those of a folder that a
+/// variable or an argument names.
+fn is_beside(from: &Path, code: &str, path: &Path) -> bool {
+    static OWN_NAME: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"with_suffix\(|__file__|__FILE__|__filename|\$0\b"));
+    static LISTS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"\breaddir|\biterdir\(|\blistdir\(|\bscandir\(|\bglob|\bDir\b|\bopendir\b|ReadDir\(")
+    });
+    let same = from.with_extension("") == path.with_extension("") && OWN_NAME.is_match(code);
+    let named = || {
+        let folder = folder(path);
+        !folder.as_os_str().is_empty()
+            && TEXTS
+                .captures_iter(code)
+                .filter_map(|it| it.get(1).or_else(|| it.get(2)))
+                .any(|text| Path::new(text.as_str().trim_end_matches('/')) == folder)
+    };
+    same || (LISTS.is_match(code) && named())
 }
 
 /// Whether a line of code reads a file that it names, or one of a folder.

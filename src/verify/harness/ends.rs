@@ -183,6 +183,35 @@ pub(super) fn of_programs<'p>(
     tests.filter_map(|path| of_program(start, check, path)).take(MOST).collect()
 }
 
+/// Whether a check uses only what its programs print, not their status: `./tap | grep -c ^ok`.
+pub(super) fn only_prints(check: &str) -> bool {
+    let commands = scan(check);
+    let runs = |it: &&ShellCommand| {
+        it.words.first().is_some_and(|word| {
+            let name = name_of(word);
+            word.contains('/') && !word.ends_with("cc")
+                || programs::lists(
+                    "make gmake ninja just java ctest cmake go cargo npm sh bash",
+                    name,
+                )
+        })
+    };
+    // `make tap && ./tap | grep ok` only builds first.
+    let builds = |it: &ShellCommand| {
+        let made = it.words.iter().skip(1).filter(|word| !word.starts_with('-'));
+        matches!(it.words.first().map(String::as_str), Some("make" | "gmake" | "ninja"))
+            && made.clone().next().is_some()
+            && made.into_iter().all(|target| {
+                commands.iter().any(|other| {
+                    other.words.first().is_some_and(|word| word.ends_with(&format!("/{target}")))
+                })
+            })
+    };
+    let mut runs = commands.iter().filter(runs).filter(|it| !builds(it)).peekable();
+    runs.peek().is_some()
+        && runs.all(|it| it.usage != Use::Status && it.outputs.is_empty() && !it.decides)
+}
+
 /// Is this a source file of a compiled program?
 pub(super) fn is_compiled(path: &Path) -> bool {
     matches!(extension(path), "c" | "cc" | "cpp" | "cxx" | "java" | "go" | "rs")

@@ -330,6 +330,8 @@ impl Reader<'_> {
         let Some(code) = text(self.start, &script) else { return false };
         let Some(at) = all.iter().position(|it| it.words == command.words) else { return false };
         let looked_at = looked_at_files(all.get(at + 1..).unwrap_or_default());
+        let elsewhere = place.compared.files.iter().map(String::as_str);
+        let looked_at = looked_at.chain(elsewhere);
         looked_at.filter(|name| *name != script.to_string_lossy()).any(|name| {
             let last = name.rsplit('/').next().unwrap_or(name);
             let is_name = last.len() > 2 && name.contains(['.', '/']);

@@ -11,6 +11,7 @@ use super::awk;
 use super::expected_code;
 use super::languages::{self, Started};
 use super::origin::Origin;
+use super::paths::inside;
 use super::programs::{self, Program, lists, name_of};
 use super::reader::{ReadAt, Reader};
 use super::shell::{Flow, Into, ShellCommand, scan};
@@ -332,11 +333,24 @@ impl<'a> Origins<'a> {
                 origin.files.insert(path);
             } else {
                 let names = self.assigned.matching(&value);
-                unknown |= names.is_empty() && !value.contains(char::is_whitespace);
+                let inside = self.inside(&value);
+                let is_known = !names.is_empty() || !inside.is_empty();
+                unknown |= !is_known && !value.contains(char::is_whitespace);
                 origin.files.extend(names.iter().filter_map(|name| self.known(name)));
+                origin.files.extend(inside);
             }
         }
         origin.made |= unknown;
         origin
+    }
+
+    /// The files in a folder of the start.
+    fn inside(&self, word: &str) -> Vec<PathBuf> {
+        let Some(folder) = inside(&self.place.folder, word) else { return Vec::new() };
+        if folder.as_os_str().is_empty() {
+            return Vec::new();
+        }
+        let files = self.reader.start.paths().range(folder.clone()..).map(|(path, _)| path);
+        files.take_while(|path| path.starts_with(&folder)).cloned().collect()
     }
 }

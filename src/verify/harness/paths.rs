@@ -42,7 +42,7 @@ pub(super) fn extension(path: &Path) -> &str {
 }
 
 /// Words in names of files that check something.
-const CHECKING: [&str; 29] = [
+const CHECKING: [&str; 27] = [
     "accept",
     "accepts",
     "assert",
@@ -56,8 +56,6 @@ const CHECKING: [&str; 29] = [
     "e2e",
     "expect",
     "harness",
-    "helper",
-    "helpers",
     "judge",
     "lint",
     "mock",

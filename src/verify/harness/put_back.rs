@@ -12,19 +12,21 @@ use globset::Glob;
 use super::cfg_test;
 use super::conventions::Role;
 use super::deciding;
-use super::ends::{ends, ends_itself, is_compiled, of_programs};
+use super::ends::{ends, ends_itself, is_compiled, of_programs, only_prints};
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
 use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
 use super::judges::judges;
 use super::known_start::KnownStart;
+use super::measures;
 use super::paths::{extension, file_name, folder};
+use super::process_state;
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::search_path;
 use super::shadows::Shadows;
-use super::shell::scan;
+use super::shell::{ShellCommand, scan};
 use super::showing;
 use super::sources;
 use super::tampering;
@@ -182,7 +184,10 @@ impl Work<'_> {
     /// A file that the table does not know.
     fn other(&mut self, path: &Path, is_new: bool) {
         let runs_doctests = || self.runs_doctests(path);
-        if let Some(what) = tampering::tampers(self.start(), self.now(), path, &runs_doctests) {
+        let is_sourced = || self.is_sourced(path);
+        let tampers = tampering::tampers(self.start(), self.now(), path, &runs_doctests)
+            .or_else(|| process_state::tampers(self.start(), self.now(), path, &is_sourced));
+        if let Some(what) = tampers {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
             self.result.inline_tests.push(test);
         }
@@ -192,7 +197,8 @@ impl Work<'_> {
                 || self.shadows().cover(path)
                 || self.found.files.iter().any(|file| path.starts_with(file))
                 || self.found.includes.iter().any(|glob| is_match(glob, path))
-                || self.asked_for().contains(path);
+                || self.asked_for().contains(path)
+                || measures::is_exception(self.start(), path, self.harness().iter());
             if covers {
                 self.restore(path);
             }
@@ -211,6 +217,19 @@ impl Work<'_> {
         }
     }
 
+    /// Whether a check's line, or shell code of the harness, sources a file by its name.
+    fn is_sourced(&self, path: &Path) -> bool {
+        let codes = self.harness().iter().filter_map(|from| text(self.start(), from));
+        let lines = self.found.lines.iter().cloned().chain(codes);
+        let words = |it: &ShellCommand| {
+            matches!(it.words.first()?.as_str(), "." | "source")
+                .then(|| it.words.get(1).cloned())?
+        };
+        lines.flat_map(|line| scan(&line)).filter_map(|it| words(&it)).any(|name| {
+            Path::new(&name).file_name() == path.file_name() || name.contains(['$', '*'])
+        })
+    }
+
     fn shadows(&self) -> Shadows<'_> {
         Shadows { start: self.start(), now: self.now(), harness: self.harness() }
     }
@@ -225,6 +244,30 @@ impl Work<'_> {
             others.extend(search_path::elsewhere(self.start(), self.search_path(), path));
         }
         others.iter().any(|other| self.decides(other))
+            || self.is_command(path)
+            || search_path::package_behind(path).is_some_and(|package| {
+                let inside = self.harness().range(package.clone()..);
+                let mut inside = inside.take_while(|file| file.starts_with(&package));
+                let init = package.join("__init__.py");
+                inside.any(|file| extension(file) == "py")
+                    && !self.start().paths().contains_key(&init)
+            })
+    }
+
+    /// Whether a judge would run a new file in place of a command of the system.
+    fn is_command(&self, path: &Path) -> bool {
+        let codes = self.found.files.iter().filter_map(|path| text(self.start(), path));
+        let codes: Vec<String> = codes.collect();
+        let texts = self.found.lines.iter().chain(&codes).map(String::as_str);
+        search_path::is_command(path, texts)
+    }
+
+    /// Whether a new `package.json` may name another file than the `index.js` that decides.
+    fn is_main_of_a_helper(&self, path: &Path) -> bool {
+        file_name(path) == "package.json"
+            && ["index.js", "index.cjs", "index.mjs", "index.ts"]
+                .iter()
+                .any(|index| self.decides(&folder(path).join(index)))
     }
 
     /// Whether a file of the start is harness for any reason. A manifest is so only in parts.
@@ -320,7 +363,7 @@ impl Work<'_> {
         let new = text(self.now(), path).unwrap_or_default();
         if old.is_none() && file_name(path) == "package.json" {
             // A package of the workspace comes before one of the registry.
-            if takes_a_known_name(self.start(), &new) {
+            if takes_a_known_name(self.start(), &new) || self.is_main_of_a_helper(path) {
                 return self.restore(path);
             }
         }
@@ -420,7 +463,9 @@ impl Work<'_> {
             let scripts = scripts.iter().filter(|script| !self.is_ended_by_a_helper(script));
             let mut all = ends(self.now(), command, scripts);
             // Compiled tests are not named by the check, so each may be of any.
-            all.extend(of_programs(self.start(), command, self.compiled_tests()));
+            if !only_prints(command) {
+                all.extend(of_programs(self.start(), command, self.compiled_tests()));
+            }
             all
         };
         self.known.scripts(self.question).iter().flat_map(own).collect()

@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::deciding;
 use super::files::SourceTree;
 use super::paths::{file_name, normal};
+use super::programs::lists;
 
 /// Endings of a name in the order in which a loader tries them in one folder.
 const ORDERS: &[&[&str]] = &[
@@ -72,6 +74,48 @@ pub(super) fn folders<'t>(texts: impl Iterator<Item = &'t str>) -> BTreeSet<Path
     let words = lines.flat_map(|line| line.split(odd));
     let words = words.map(|word| word.strip_prefix("-I").unwrap_or(word));
     words.filter_map(|word| normal(Path::new(word))).collect()
+}
+
+/// Whether a new file has the name of a command of the system that these texts run, after they set
+/// where commands are looked for: `PATH=$PWD/bin:$PATH`.
+pub(super) fn is_command<'t>(
+    path: &Path,
+    mut texts: impl Iterator<Item = &'t str> + Clone,
+) -> bool {
+    static PATHS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"\bPATH["']?\]?\s*(?:\+?=|,|:\+?=)|\bpath\s*\+?=\s*\("#).expect("valid")
+    });
+    let name = file_name(path);
+    lists(COMMANDS, name)
+        && texts.clone().any(|text| PATHS.is_match(text))
+        && texts.any(|text| deciding::mentions(text, name))
+}
+
+/// Whether a word is a command of the system, or of the shell.
+pub(super) fn is_known_command(word: &str) -> bool {
+    const BUILTINS: &str = "
+        : . [ [[ break case cd command continue declare eval exec exit export fi for getopts hash if
+        kill let local mapfile popd pushd pwd read readonly return set shift shopt source trap type
+        typeset ulimit umask unset until wait while
+    ";
+    lists(COMMANDS, word) || lists(BUILTINS, word)
+}
+
+/// Commands that checks use.
+const COMMANDS: &str = "
+    ag awk base64 basename bash bc cargo cat cc chmod clang cmake cmp column comm cp curl cut date dc
+    diff dirname docker echo egrep env expr false fd fgrep file find fold gawk gcc git go grep head
+    jar java javac join jq ln ls lua make mawk md5sum mkdir mktemp mv nl node npm npx od openssl paste
+    perl php pip printf prove ps pytest python python3 rg rm ruby rustc sed seq sh sha1sum sha256sum
+    shasum sleep sort sqlite3 stat tail tar tclsh tee test time timeout touch tr true uniq unzip wc
+    wget which xargs xmllint yq zip
+";
+
+/// Whether a new module has the name of a folder of the start that is a package without a file of
+/// its own, with files that decide.
+pub(super) fn package_behind(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?.strip_suffix(".py")?;
+    (!name.ends_with("__init__")).then(|| PathBuf::from(name))
 }
 
 /// The files of the start that have the same name in another folder of the search path.

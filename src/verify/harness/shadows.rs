@@ -12,7 +12,8 @@ use super::files::{SourceTree, text};
 use super::paths::{extension, file_name, folder};
 use super::programs::lists;
 use super::standard::{
-    HEADERS, JAVA, PERL, PYTHON, PYTHON_OF_RUNNERS, RUBY, RUBY_OF_RUNNERS, SYSTEM_HEADERS,
+    HEADERS, JAVA, PERL, PYTHON, PYTHON_BEHIND, PYTHON_OF_RUNNERS, RUBY, RUBY_OF_RUNNERS,
+    SYSTEM_HEADERS,
 };
 
 /// The trees of a question, and the paths of the start that decide.
@@ -98,7 +99,11 @@ impl<'a> Shadows<'a> {
         let new = text(self.now, path).map(|code| packages(&code)).unwrap_or_default();
         let known =
             |(_, code): (&PathBuf, String)| packages(&code).iter().any(|it| new.contains(it));
-        !new.is_empty() && self.codes("tcl tm").any(known)
+        // `verdict-1.1.tm` comes before `verdict-1.0.tm`.
+        let module = |path: &Path| file_name(path).split('-').next().map(str::to_owned);
+        let is_newer = extension(path) == "tm"
+            && self.codes("tm").any(|(other, _)| module(other) == module(path));
+        is_newer || (!new.is_empty() && self.codes("tcl tm").any(known))
     }
 }
 
@@ -135,7 +140,7 @@ fn framework(path: &Path) -> bool {
             r"|(?:^|/)lib/(?:minitest|rspec|test/unit|test-unit)\.rb$",
             r"|(?:^|/)lib/minitest/(?:assertions|autorun|spec|test|unit|\w+_plugin)\.rb$",
             r"|(?:^|/)lib/rspec/(?:autorun|core|expectations|mocks|support)(?:/.*)?\.rb$",
-            r"|(?:^|/)(?:Test/(?:Builder|More|ShellCommand)|Test2/.*|TAP/.*)\.pm$",
+            r"|(?:^|/)(?:Test/(?:Builder(?:/.*)?|More|ShellCommand|Simple)|Test2/.*|TAP/.*)\.pm$",
             r"|(?:^|/)(?:busted|luassert|luaunit)(?:/.*)?\.lua$",
         ))
         .expect("valid")
@@ -157,6 +162,7 @@ fn python(start: &dyn SourceTree, harness: &BTreeSet<PathBuf>, path: &Path) -> b
         return false;
     }
     PYTHON_OF_RUNNERS.contains(&module)
+        || PYTHON_BEHIND.contains(&module)
         || ((PYTHON.contains(&module) || is_required(start, module))
             && harness.iter().filter(|file| extension(file) == "py").any(|file| {
                 text(start, file).is_some_and(|code| {

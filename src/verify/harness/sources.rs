@@ -12,7 +12,9 @@ use super::conventions::Role;
 use super::deciding;
 use super::files::text;
 use super::paths::{extension, file_name, folder, inside, normal, sounds_like_a_check};
+use super::programs::{self, Program};
 use super::reader::{ReadAt, Reader};
+use super::search_path;
 use super::shell::ShellCommand;
 use super::started;
 
@@ -170,7 +172,10 @@ pub(super) fn sourced(
         same.into_iter().any(|other| other.must_fail != it.must_fail)
     };
     let is_product = match calls.is_empty() {
-        true => place.direct && place.script.is_none() && compares_variable(&code, all),
+        true => {
+            place.direct && place.script.is_none() && compares_variable(&code, all)
+                || calls_unwritten(&code, all)
+        }
         false => calls.iter().all(|command| command.compared || both_ways(command)),
     };
     if known || !is_product {
@@ -178,6 +183,24 @@ pub(super) fn sourced(
     } else {
         reader.found.subjects.insert(path);
     }
+}
+
+/// Whether commands compare what a function prints that no code defines yet. The sourced code has
+/// nothing but functions.
+fn calls_unwritten(code: &str, all: &[ShellCommand]) -> bool {
+    let is_unwritten = |it: &&ShellCommand| {
+        it.words.first().is_some_and(|word| {
+            word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
+                && programs::program(word) == Program::Other
+                && !search_path::is_known_command(word)
+                && !all.iter().any(|other| other.function.as_deref() == Some(word))
+        })
+    };
+    let mut unwritten = all.iter().filter(is_unwritten).peekable();
+    unwritten.peek().is_some()
+        && unwritten.all(|it| it.compared)
+        && !code.contains("exit")
+        && !code.contains("assert")
 }
 
 /// Whether commands compare a variable that sourced code sets: `. ./env.sh && test "$APP" = prod`.

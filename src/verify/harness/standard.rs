@@ -100,6 +100,36 @@ pub(super) const PYTHON_OF_RUNNERS: &[&str] = &[
     "unittest",
 ];
 
+/// Modules that others of Python's standard library load, of names that no product has.
+pub(super) const PYTHON_BEHIND: &[&str] = &[
+    "_collections_abc",
+    "_strptime",
+    "codecs",
+    "contextvars",
+    "copyreg",
+    "dis",
+    "encodings",
+    "fnmatch",
+    "genericpath",
+    "keyword",
+    "linecache",
+    "numbers",
+    "opcode",
+    "posixpath",
+    "reprlib",
+    "runpy",
+    "selectors",
+    "site",
+    "sitecustomize",
+    "sre_compile",
+    "sre_constants",
+    "sre_parse",
+    "tokenize",
+    "usercustomize",
+    "warnings",
+    "weakref",
+];
+
 /// Modules of Python's standard library that tests import.
 pub(super) const PYTHON: &[&str] = &[
     "abc",

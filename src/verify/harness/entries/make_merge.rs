@@ -114,7 +114,7 @@ impl Merge<'_> {
         let added: Vec<&String> = new.iter().filter(|word| !old.contains(word)).collect();
         let libraries = old.iter().all(|word| new.contains(word))
             && added.iter().all(|word| word.starts_with("-l"));
-        if libraries {
+        if libraries || (self.is_shown_alone(name) && is_plain(current)) {
             return now.clone();
         }
         if !is_source_list(name, value) || !is_source_list(name, current) {
@@ -127,6 +127,18 @@ impl Merge<'_> {
             merged.text.push_str(&word);
         }
         merged
+    }
+
+    /// Whether only recipes use a variable whose output the checks compare: `@echo $(VERSION)`.
+    fn is_shown_alone(&self, name: &str) -> bool {
+        let uses = [format!("$({name}"), format!("${{{name}"), format!("${name}")];
+        let mut users = self.old.iter().filter(|it| uses.iter().any(|used| it.text.contains(used)));
+        let mut found = false;
+        users.all(|chunk| {
+            found = true;
+            let targets = rule_targets(chunk);
+            !targets.is_empty() && targets.iter().all(|name| self.around.products.contains(*name))
+        }) && found
     }
 
     /// Words of the start that must not vanish: all but sources that are gone.

@@ -8,7 +8,7 @@ use super::super::entries;
 use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
-use super::super::{data, deciding, sources};
+use super::super::{data, deciding, measures, sources};
 use super::Work;
 
 impl Work<'_> {
@@ -17,6 +17,7 @@ impl Work<'_> {
         let code = text(self.start(), path).unwrap_or_default();
         if deciding::is_test_code(path, &code)
             || data::is_table(self.start(), path, self.harness().iter())
+            || measures::is_measure(self.start(), path, &self.found.lines, self.harness().iter())
         {
             return true;
         }

@@ -112,8 +112,9 @@ fn what_a_named_entry_prints_or_writes_may_be_compared_by_its_caller() {
         ("make lint | grep -q 49", &["sq.sh"]),
         ("npm start --silent | grep -q 42", &[]),
         ("npm test | grep -q 42", &["app.js"]),
-        ("make build && diff made/out.txt want.txt", &["check.sh", "gen.sh"]),
-        ("make build && diff out.txt want.txt", &["app.py", "check.sh", "gen.sh"]),
+        ("make build && diff made/out.txt want.txt", &[]),
+        ("make build && diff out.txt want.txt", &[]),
+        ("make build && test -f out.txt", &["app.py", "check.sh", "gen.sh"]),
     ];
     for (command, expected) in cases {
         let mut found = super::tree::judged(&entries, command);
