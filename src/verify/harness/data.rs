@@ -28,6 +28,13 @@ pub(super) fn of_text(reader: &mut Reader<'_>, code: &str, place: &ReadAt) {
     let optional = GUARDED.captures_iter(code).filter_map(|it| inside(&place.folder, &it[1]));
     let optional = optional.filter(|path| !reader.start.paths().contains_key(path));
     reader.found.shadows.extend(optional.collect::<Vec<_>>());
+    // Files that a loop sources: a new one may define anew what others define.
+    for found in SOURCED_ALL.captures_iter(code).filter(|found| found[1] == found[3]) {
+        let globs = found[2].split_whitespace().filter(|word| word.contains('*'));
+        let globs =
+            globs.filter_map(|glob| inside(&place.folder, glob)?.to_str().map(str::to_owned));
+        reader.found.includes.extend(globs);
+    }
     let mut rest = code;
     while let Some((line, after)) = rest.split_once('\n') {
         rest = after;
@@ -229,6 +236,13 @@ fn reads(from: &Path, code: &str, path: &Path) -> bool {
             .any(|text| names(text.as_str().trim_start_matches('/')))
     })
 }
+
+/// `for f in lib/*.sh; do . "./$f"; done`
+static SOURCED_ALL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"\bfor\s+(\w+)\s+in\s+([^;\n]+)\s*[;\n]\s*do\b[^\n]*?(?:^|[\s;&])(?:\.|source)\s+"?(?:\./)?\$\{?(\w+)"#,
+    )
+});
 
 static GUARDED: LazyLock<Regex> = LazyLock::new(|| {
     regex(

@@ -9,7 +9,9 @@ use regex::Regex;
 use super::conventions::SOURCES;
 use super::deciding::mentions;
 use super::files::{SourceTree, text};
-use super::paths::{extension, file_name};
+use super::paths::{extension, file_name, folder, sounds_in};
+use super::programs::lists;
+use super::sources;
 
 /// Whether a file of the start is a measure by its name, and what reads it: a captured part of a
 /// line (`-le "$(cat size-budget)"`) or code of the harness.
@@ -17,11 +19,29 @@ pub(super) fn is_measure<'p>(
     start: &dyn SourceTree,
     path: &Path,
     lines: &[String],
-    mut harness: impl Iterator<Item = &'p PathBuf>,
+    harness: impl Iterator<Item = &'p PathBuf>,
 ) -> bool {
-    sounds(path, &MEASURES)
-        && (lines.iter().any(|line| measures(start, line, path))
-            || harness.any(|from| reads(start, from, path)))
+    if is_source(path) {
+        const TABLES: &str =
+            "cases expectations expected fixtures golden scenarios testcases testdata vectors";
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        return lists(TABLES, stem)
+            && harness.into_iter().any(|from| names_module(start, from, stem));
+    }
+    if !sounds(path, &MEASURES) {
+        return false;
+    }
+    let harness: Vec<&PathBuf> = harness.collect();
+    let runs_judge = |line: &str| harness.iter().any(|from| mentions(line, file_name(from)));
+    let is_argument = |line: &String| {
+        names(line, path)
+            && runs_judge(line)
+            && (has_another(start, line, path)
+                || harness.iter().any(|from| sources::loads_something(start, from)))
+    };
+    lines.iter().any(|line| measures(start, line, path))
+        || lines.iter().any(is_argument)
+        || harness.iter().any(|from| reads(start, from, path))
 }
 
 /// Whether a new file is one of exceptions, for which code of the harness looks.
@@ -30,24 +50,64 @@ pub(super) fn is_exception<'p>(
     path: &Path,
     mut harness: impl Iterator<Item = &'p PathBuf>,
 ) -> bool {
-    sounds(path, &EXCEPTIONS) && harness.any(|from| reads(start, from, path))
+    let is_named = sounds(path, &EXCEPTIONS);
+    harness.any(|from| {
+        (is_named
+            && if is_source(path) { may_load(start, from, path) } else { reads(start, from, path) })
+            || text(start, from).is_some_and(|code| leads_elsewhere(&code, file_name(path)))
+    })
 }
 
-/// Whether the name of a file has one of the words.
+/// Whether code does something else if a file exists: `if os.path.exists(".ci-off"):`.
+fn leads_elsewhere(code: &str, name: &str) -> bool {
+    let name = regex::escape(name);
+    let asks = Regex::new(&format!(
+        r#"(?m)^\s*(?:if|elif|unless|when)\b\s*\(?\s*(?:(?:\w+\.)*(?:exists\??|exist\?|existsSync|isfile|is_file|file_exists|isFile)\s*\(\s*["'](?:\./)?{name}["']|(?:\w+\.)*Path\(["']{name}["']\)\.(?:exists|is_file)\()"#
+    ));
+    code.contains("exit") && asks.is_ok_and(|asks| asks.is_match(code))
+}
+
+/// Whether the name of a file, or of its folder, has one of the words.
 fn sounds(path: &Path, words: &Regex) -> bool {
-    !matches!(extension(path), "md" | "rst" | "adoc" | "html" | "css" | "sql")
-        && words.is_match(file_name(path))
+    !matches!(extension(path), "md" | "rst" | "adoc" | "css" | "sql")
+        && (words.is_match(file_name(path)) || words.is_match(file_name(folder(path))))
 }
 
-/// Whether code of the harness names the file, or a module of its name.
+/// Whether a text names a file, or its folder.
+fn names(text: &str, path: &Path) -> bool {
+    mentions(text, file_name(path)) || mentions(text, file_name(folder(path)))
+}
+
+/// Whether code of the harness names the file, or its folder.
 fn reads(start: &dyn SourceTree, from: &Path, path: &Path) -> bool {
-    let name = match extension(path) {
-        source if SOURCES.contains(&source) && source != "sh" => {
-            path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
-        }
-        _ => file_name(path),
+    let in_folder = |code: &str| {
+        let folder = file_name(folder(path));
+        MEASURES.is_match(folder) && mentions(code, folder)
     };
-    from != path && text(start, from).is_some_and(|code| mentions(&code, name))
+    from != path
+        && text(start, from)
+            .is_some_and(|code| mentions(&code, file_name(path)) || in_folder(&code))
+}
+
+fn names_module(start: &dyn SourceTree, from: &Path, stem: &str) -> bool {
+    text(start, from).is_some_and(|code| mentions(&code, stem))
+}
+
+/// Whether code of the harness loads a module of settings if there is one.
+fn may_load(start: &dyn SourceTree, from: &Path, path: &Path) -> bool {
+    static LOCAL: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?i)(?:^|[._-])(?:local|overrides?)(?:$|[._-])"));
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    LOCAL.is_match(stem)
+        && text(start, from).is_some_and(|code| {
+            let fails = ["ImportError", "ModuleNotFoundError", "catch", "LoadError"];
+            mentions(&code, stem) && fails.iter().any(|word| code.contains(word))
+        })
+}
+
+/// Whether a file holds code in a language of the product.
+fn is_source(path: &Path) -> bool {
+    SOURCES.contains(&extension(path)) && extension(path) != "sh"
 }
 
 /// Whether a line reads the file to compare another one with it.
@@ -57,14 +117,14 @@ fn measures(start: &dyn SourceTree, line: &str, path: &Path) -> bool {
     });
     let name = file_name(path);
     let is_captured = CAPTURES.find_iter(line).any(|part| mentions(part.as_str(), name));
-    let has_another = || {
-        let others = start.paths().keys().filter(|other| *other != path);
-        line.matches("$(").count() > 1
-            || others
-                .map(|other| file_name(other))
-                .any(|other| (other.contains('.') || other.len() > 4) && mentions(line, other))
-    };
-    is_captured && has_another()
+    is_captured && (line.matches("$(").count() > 1 || has_another(start, line, path))
+}
+
+/// Whether a line names another file that no judge is.
+fn has_another(start: &dyn SourceTree, line: &str, path: &Path) -> bool {
+    let others = start.paths().keys().filter(|other| *other != path && !sounds_in(other));
+    let mut others = others.map(|other| file_name(other));
+    others.any(|other| (other.contains('.') || other.len() > 4) && mentions(line, other))
 }
 
 static MEASURES: LazyLock<Regex> = LazyLock::new(|| {

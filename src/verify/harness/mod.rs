@@ -22,6 +22,7 @@ mod fixtures;
 mod flow;
 mod inline;
 mod interpreters;
+mod judge_folder;
 mod judges;
 mod known_start;
 mod languages;

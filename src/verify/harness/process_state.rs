@@ -31,6 +31,7 @@ fn changes(path: &Path, line: &str, is_sourced: &dyn Fn() -> bool) -> bool {
         "go" => &GO,
         "php" => &PHP,
         "rb" => &RUBY,
+        "java" | "kt" => &JAVA,
         "pl" | "pm" => &PERL,
         "" | "sh" | "bash" | "zsh" | "ksh" => {
             return SHELL.is_match(line) && is_sourced();
@@ -76,6 +77,9 @@ static PHP: LazyLock<Regex> = LazyLock::new(|| {
         r"|\bset_e(?:rror|xception)_handler\(\s*(?:static\s+)?(?:fn|function)\b[^{=]*(?:\{\s*(?:return\s+true;?\s*)?\}|=>\s*(?:true|null))",
     ))
 });
+
+static JAVA: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\bset(?:Default|Class|Package)AssertionStatus\("));
 
 static RUBY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bARGV\.(?:clear|push|unshift|replace|concat)\b|\bARGV\s*<<"));

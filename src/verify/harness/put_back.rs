@@ -22,6 +22,7 @@ use super::known_start::KnownStart;
 use super::measures;
 use super::paths::{extension, file_name, folder};
 use super::process_state;
+use super::programs::lists;
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
 use super::search_path;
@@ -83,6 +84,11 @@ fn differing<'t>(
             }
         }
     }
+}
+
+/// Whether a file is what a compiler makes: in a commit, it takes the place of its source.
+fn is_build_output(path: &Path) -> bool {
+    lists("a class dll dylib exe gch jar lib o obj pch pyc pyo so", extension(path))
 }
 
 /// Whether a glob names a path.
@@ -198,6 +204,8 @@ impl Work<'_> {
                 || self.found.files.iter().any(|file| path.starts_with(file))
                 || self.found.includes.iter().any(|glob| is_match(glob, path))
                 || self.asked_for().contains(path)
+                || self.is_in_a_judges_folder(path)
+                || is_build_output(path)
                 || measures::is_exception(self.start(), path, self.harness().iter());
             if covers {
                 self.restore(path);
@@ -256,8 +264,8 @@ impl Work<'_> {
 
     /// Whether a judge would run a new file in place of a command of the system.
     fn is_command(&self, path: &Path) -> bool {
-        let codes = self.found.files.iter().filter_map(|path| text(self.start(), path));
-        let codes: Vec<String> = codes.collect();
+        let judges = self.found.files.iter().chain(self.harness());
+        let codes: Vec<String> = judges.filter_map(|path| text(self.start(), path)).collect();
         let texts = self.found.lines.iter().chain(&codes).map(String::as_str);
         search_path::is_command(path, texts)
     }

@@ -83,7 +83,8 @@ pub(super) fn is_command<'t>(
     mut texts: impl Iterator<Item = &'t str> + Clone,
 ) -> bool {
     static PATHS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"\bPATH["']?\]?\s*(?:\+?=|,|:\+?=)|\bpath\s*\+?=\s*\("#).expect("valid")
+        Regex::new(r#"\bPATH["']?\]?\s*(?:\+?=|,|:\+?=)|\bpath\s*\+?=\s*\(|\bfind_program\b"#)
+            .expect("valid")
     });
     let name = file_name(path);
     lists(COMMANDS, name)

@@ -102,7 +102,11 @@ impl<'a> Shadows<'a> {
         // `verdict-1.1.tm` comes before `verdict-1.0.tm`.
         let module = |path: &Path| file_name(path).split('-').next().map(str::to_owned);
         let is_newer = extension(path) == "tm"
-            && self.codes("tm").any(|(other, _)| module(other) == module(path));
+            && self
+                .start
+                .paths()
+                .keys()
+                .any(|other| extension(other) == "tm" && module(other) == module(path));
         is_newer || (!new.is_empty() && self.codes("tcl tm").any(known))
     }
 }

@@ -127,7 +127,7 @@ static RUBY: LazyLock<Regex> = LazyLock::new(|| {
 
 static C: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"\b(?:__assert_fail|__assert_rtn|_assert|abort)\s*\([^;]*\)\s*\{|\bsignal\(\s*SIGABRT\b|^#\s*undef\s+main\b|^#\s*define\s+(?:assert|NDEBUG|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
+        r"\b(?:__assert_fail|__assert_rtn|_assert|abort)\s*\([^;]*\)\s*\{|\bsignal\(\s*SIGABRT\b|^#\s*undef\s+main\b|^#\s*define\s+(?:assert|NDEBUG|(?:str|strn|mem|strcase)cmp|exit|abort|return|while|main|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
     )
 });
 

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::conventions::Role;
+use super::super::conventions::{Role, SOURCES};
 use super::super::entries;
 use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
-use super::super::{data, deciding, measures, sources};
+use super::super::{data, deciding, judge_folder, measures, sources};
 use super::Work;
 
 impl Work<'_> {
@@ -16,6 +16,7 @@ impl Work<'_> {
     pub(super) fn is_helper(&self, path: &Path) -> bool {
         let code = text(self.start(), path).unwrap_or_default();
         if deciding::is_test_code(path, &code)
+            || self.is_in_a_judges_folder(path)
             || data::is_table(self.start(), path, self.harness().iter())
             || measures::is_measure(self.start(), path, &self.found.lines, self.harness().iter())
         {
@@ -38,6 +39,16 @@ impl Work<'_> {
                     || self.is_behind_another(path)))
             || entries::toml::is_crate_for_tests(self.start(), path, &code)
             || self.known.started(self.question).contains(path)
+    }
+
+    /// Whether a file is in a folder of judges. Checks that only look at files may look there, too.
+    pub(super) fn is_in_a_judges_folder(&self, path: &Path) -> bool {
+        let is_code = |judge: &&PathBuf| {
+            file_name(judge) != "__init__.py"
+                && (SOURCES.contains(&extension(judge)) || extension(judge).is_empty())
+        };
+        let judges = self.found.files.iter().filter(is_code);
+        judge_folder::holds(path, judges) && !self.only_looks()
     }
 
     /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness
