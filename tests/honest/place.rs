@@ -226,7 +226,7 @@ impl Place {
         let socket = self.at("run/calls.sock");
         let client = [RUNNER, "sandbox", "call", socket.to_str().expect("text")];
         let calls = Calls::listen(&socket, &client).expect("listening");
-        let (programs, log) = (programs().expect("programs"), self.at("run/log"));
+        let (programs, log) = (programs(), self.at("run/log"));
         let start = move || Room::start(&programs, &walls, &repo, &log);
         calls.begin(Rooms::start(Box::new(start), None).expect("started"));
         calls
