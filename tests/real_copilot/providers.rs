@@ -12,7 +12,7 @@ use super::copilot::Scene;
 use super::downloads::download;
 use super::model::{Model, bash, call, route, tool_results, until_offered};
 use super::run_tools::{audited, decided};
-use super::{ONE, focus, honest};
+use super::{ONE, focus, has_tier, honest};
 
 /// A provider that binds when the file `go` is in the repository.
 pub(crate) struct Provider {
@@ -21,7 +21,12 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
+    /// Starts it, unless its library is missing, or the tier `full`, without which a run with the
+    /// real CLI writes no token file.
     pub(crate) fn start(scene: &Scene) -> Option<Self> {
+        if !has_tier("full") {
+            return None;
+        }
         let clients = download("RALPH_TEST_GATEWAY_CLIENTS")?;
         let home = scene.repo().with_file_name("copilot").join("extensions/tap");
         let mut child = Command::new("python3")
