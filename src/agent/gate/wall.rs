@@ -24,8 +24,9 @@ const NO_NETWORK: [&str; 8] = [
 const REFUSED: [&str; 2] = ["connection refused", "econnrefused"];
 /// Messages about a path that cannot be written.
 const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
-/// Messages caused by Landlock.
-const DENIED: [&str; 2] = ["permission denied", "eacces"];
+/// Messages caused by Landlock. Chromium's does not name the folder, which is in HOME.
+const DENIED: [&str; 3] =
+    ["permission denied", "eacces", "failed to create headless user data directory"];
 /// git's messages about its settings.
 const SETTINGS: [&str; 2] = ["could not lock config file", ".git/config"];
 
@@ -71,6 +72,11 @@ mod tests {
             ("connect ECONNREFUSED 127.0.0.1:5432\n<… exit code 1>", Tier::Full, "services"),
             ("touch: /etc/x: Read-only file system\n<… exit code 1>", Tier::Full, "Only the"),
             ("touch: /etc/x: Permission denied\n<… exit code 1>", Tier::Partial, "Only the"),
+            (
+                "Failed to create headless user data directory container.\n<… exit code 1>",
+                Tier::Partial,
+                "Only the",
+            ),
             (
                 "error: could not lock config file .git/config: Read-only file system\n<exit code 4>",
                 Tier::Full,
