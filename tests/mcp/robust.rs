@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::TASK;
-use crate::repo::{Repo, collect, processes_of, signal, until};
+use crate::repo::{Repo, collect, guardians_of, processes_of, signal, until};
 
 /// A client that types its own frames.
 struct Raw {
@@ -204,6 +204,8 @@ fn a_kill_of_the_server_leaves_no_process() {
     signal(client.child.id(), Signal::KILL);
     collect(client.child);
     until("the end of the run", || processes_of(&run).is_empty().then_some(()));
+    // It removes folders that only root could remove as they are.
+    until("the guardian's end", || guardians_of(&run).is_empty().then_some(()));
 }
 
 #[test]
