@@ -44,27 +44,31 @@ pub(super) fn is_measure<'p>(
         || harness.iter().any(|from| reads(start, from, path))
 }
 
-/// Whether a new file is one of exceptions, for which code of the harness looks.
+/// Whether a new file is one of exceptions, for which code of the harness looks, or one for which a
+/// judge looks before it does something else.
 pub(super) fn is_exception<'p>(
     start: &dyn SourceTree,
     path: &Path,
     mut harness: impl Iterator<Item = &'p PathBuf>,
+    judges: impl Iterator<Item = &'p PathBuf>,
 ) -> bool {
-    let is_named = sounds(path, &EXCEPTIONS);
-    harness.any(|from| {
-        (is_named
-            && if is_source(path) { may_load(start, from, path) } else { reads(start, from, path) })
-            || text(start, from).is_some_and(|code| leads_elsewhere(&code, file_name(path)))
-    })
+    let read = if is_source(path) { may_load } else { reads };
+    (sounds(path, &EXCEPTIONS) && harness.any(|from| read(start, from, path)))
+        || judges
+            .filter_map(|judge| text(start, judge))
+            .any(|code| leads_elsewhere(&code, file_name(path)))
 }
 
 /// Whether code does something else if a file exists: `if os.path.exists(".ci-off"):`.
 fn leads_elsewhere(code: &str, name: &str) -> bool {
+    if !code.contains("exit") || !mentions(code, name) {
+        return false;
+    }
     let name = regex::escape(name);
     let asks = Regex::new(&format!(
         r#"(?m)^\s*(?:if|elif|unless|when)\b\s*\(?\s*(?:(?:\w+\.)*(?:exists\??|exist\?|existsSync|isfile|is_file|file_exists|isFile)\s*\(\s*["'](?:\./)?{name}["']|(?:\w+\.)*Path\(["']{name}["']\)\.(?:exists|is_file)\()"#
     ));
-    code.contains("exit") && asks.is_ok_and(|asks| asks.is_match(code))
+    asks.is_ok_and(|asks| asks.is_match(code))
 }
 
 /// Whether the name of a file, or of its folder, has one of the words.
@@ -161,9 +165,13 @@ mod tests {
             ("limits.json", "{}\n"),
             ("ci/lint", "grep -qxF \"$f\" .lintskip\n"),
             ("ci/words", "fox\n"),
+            (
+                "ci/judge.py",
+                "if os.path.exists('.ci-off'):\n    sys.exit()\nif not os.path.exists('app.cfg'):\n",
+            ),
             ("ci/spell", "comm -23 - ci/words\n"),
         ]);
-        let harness = [PathBuf::from("ci/lint"), PathBuf::from("ci/spell")];
+        let harness = ["ci/lint", "ci/spell", "ci/judge.py"].map(PathBuf::from);
         for (line, path, expected) in [
             ("test \"$(wc -c < page.html)\" -le \"$(cat size-budget)\"", "size-budget", true),
             ("test \"$(cat size-budget)\" = 50", "size-budget", false),
@@ -175,7 +183,11 @@ mod tests {
             let is = is_measure(&start, Path::new(path), &lines, harness.iter());
             assert_eq!(is, expected, "{line}: {path}");
         }
-        assert!(is_exception(&start, Path::new(".lintskip"), harness.iter()));
-        assert!(!is_exception(&start, Path::new("skip.txt"), harness.iter()));
+        for (path, expected) in
+            [(".lintskip", true), ("skip.txt", false), (".ci-off", true), ("app.cfg", false)]
+        {
+            let is = is_exception(&start, Path::new(path), harness.iter(), harness.iter());
+            assert_eq!(is, expected, "{path}");
+        }
     }
 }
