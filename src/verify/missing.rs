@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::harness::shell::scan;
-use super::harness::wrappers::unwrapped;
 use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
-use super::runner::runner;
+use super::named_tests::{names_new_tests, without_end};
 use super::unwritten::looks_for_new_test;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
 
@@ -120,22 +118,11 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
             // `tests.py` beside the folder `tests`.
             && !is_there(&path.with_extension(""))
     };
-    if absent.iter().any(is_wanted) || names_new_tests(&check.command, is_wanted) {
+    if absent.iter().any(is_wanted) || names_new_tests(&check.command, start, table) {
         return true;
     }
     let with_them = WithFiles::new(start, absent.into_iter());
     !judges(&with_them, table, &[&check.command]).files.is_empty()
-}
-
-/// Do all runners of a command take only tests that are to be written? The command may have failed
-/// before the first of them.
-fn names_new_tests(command: &str, is_wanted: impl Fn(&PathBuf) -> bool) -> bool {
-    let commands = scan(command);
-    let mut runs = commands.iter().filter_map(|it| runner(unwrapped(&it.words))).peekable();
-    runs.peek().is_some()
-        && runs.all(|(_, arguments)| {
-            arguments.iter().flat_map(|word| operands(word)).any(|(path, _)| is_wanted(&path))
-        })
 }
 
 /// Does a runner that the lines name say in a line of its own that it found no test? The product
@@ -181,7 +168,8 @@ fn operands(command: &str) -> impl Iterator<Item = (PathBuf, String)> {
         .split(|c: char| c.is_whitespace() || "'\"();|&<>=".contains(c))
         .filter(|word| !word.starts_with('-'))
         .map(|word| word.split("::").next().unwrap_or(word))
-        .map(|word| word.strip_prefix("./").unwrap_or(word));
+        .map(without_end)
+        .filter(|word| !word.is_empty());
     words
         .flat_map(|word| {
             let last = |word: &str| word.rsplit('/').next().unwrap_or(word).to_lowercase();
@@ -295,6 +283,7 @@ mod tests {
             ("test \"$(sh sq.sh 7)\" = 49", 1, "sh: 0: cannot open sq.sh: No such file"),
             ("sh tests/run.sh", 1, "error: no such command 'mul'"),
             ("test \"$(sh cli.sh mul 2 3)\" = 6", 1, "error: no such command 'mul'"),
+            ("node --test tests/", 1, "Error: Cannot find module '../x'\n- /r/tests/t.test.js"),
             ("sh tests/run.sh", 1, "no tests found"),
             ("cargo test", 101, "assertion failed: 'no such command'"),
             ("make check", 2, "make: *** No rule to make target 'src/x.c', needed by 'x'.  Stop."),

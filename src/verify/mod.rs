@@ -28,7 +28,7 @@ mod made_by_line;
 mod made_executable;
 mod master;
 mod missing;
-
+mod named_tests;
 mod not_fetched;
 mod plan;
 mod proof_room;
