@@ -1,6 +1,6 @@
 //! Maven and Gradle.
 
-use super::line::{LineReader, after};
+use super::line::{LineReader, add, after};
 use crate::verify::runner::report::TestTally;
 
 /// `[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1` for each module, and `BUILD SUCCESS`.
@@ -20,10 +20,8 @@ impl LineReader for Maven {
             tally.ended += 1;
         } else if text.starts_with("Tests run: ") && !text.contains("Time elapsed") {
             let of = |key| after(text, key).unwrap_or(0);
-            let (failed, skipped) = (of("Failures:") + of("Errors:"), of("Skipped:"));
-            tally.failed += failed;
-            tally.skipped += skipped;
-            tally.passed += of("Tests run:").saturating_sub(failed).saturating_sub(skipped);
+            let failed = of("Failures:") + of("Errors:");
+            add(tally, of("Tests run:"), failed, of("Skipped:"));
         }
     }
 }

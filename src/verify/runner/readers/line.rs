@@ -11,6 +11,15 @@ pub(in crate::verify::runner) trait LineReader: Send {
     fn end(&mut self, _tally: &mut TestTally) {}
 }
 
+/// Adds the tests that a summary says it ran. One that failed in several parts, such as subtests or
+/// its teardown, is one test; a failure outside of all tests counts as one, too.
+pub(super) fn add(tally: &mut TestTally, ran: u64, failed: u64, skipped: u64) {
+    let failed = failed.min(ran.max(1));
+    tally.failed += failed;
+    tally.skipped += skipped;
+    tally.passed += ran.saturating_sub(failed).saturating_sub(skipped);
+}
+
 /// The number before a word: `2 passed, 1 failed`.
 pub(super) fn before(text: &str, word: &str) -> Option<u64> {
     let mut last = None;

@@ -7,6 +7,8 @@ use crate::verify::runner::report::TestTally;
 pub(super) struct Mocha {
     /// The numbers are printed.
     over: bool,
+    /// Hooks that failed: each counts beside the test that it belongs to.
+    hooks: u64,
 }
 
 impl LineReader for Mocha {
@@ -24,14 +26,24 @@ impl LineReader for Mocha {
             tally.skipped += before(text, "pending").unwrap_or(0);
         } else if self.over && text.ends_with(" failing") {
             tally.failed += before(text, "failing").unwrap_or(0);
+            tally.passed = tally.passed.saturating_sub(std::mem::take(&mut self.hooks));
         } else if !self.over && line.starts_with("    ") {
             if let Some(name) = marked(line, &["✔", "✓"]) {
                 tally.passed_names.add(without_duration(name));
             } else if let Some((number, name)) = text.split_once(") ")
                 && number.parse::<u64>().is_ok()
             {
-                tally.failed_names.add(without_duration(name));
+                if is_hook(name) {
+                    self.hooks += 1;
+                } else {
+                    tally.failed_names.add(without_duration(name));
+                }
             }
         }
     }
+}
+
+/// `"after each" hook for "adds"`
+fn is_hook(name: &str) -> bool {
+    ["\"before ", "\"after "].iter().any(|when| name.starts_with(when)) && name.contains(" hook")
 }

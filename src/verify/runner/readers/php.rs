@@ -1,6 +1,6 @@
 //! `PHPUnit`: `OK (1 test, 1 assertion)`, or `Tests: 3, Assertions: 2, Failures: 1.`
 
-use super::line::{LineReader, after, before};
+use super::line::{LineReader, add, after, before};
 use crate::verify::runner::report::TestTally;
 
 #[derive(Default)]
@@ -22,9 +22,7 @@ impl LineReader for Phpunit {
             let failed = of(" Failures:") + of(" Errors:");
             let skipped = of(" Skipped:") + of(" Incomplete:");
             tally.ended += 1;
-            tally.failed += failed;
-            tally.skipped += skipped;
-            tally.passed += of("Tests:").saturating_sub(failed).saturating_sub(skipped);
+            add(tally, of("Tests:"), failed, skipped);
         } else if line.starts_with("No tests executed!") || line.starts_with("Available test") {
             tally.ended += 1;
         } else if line.starts_with("There w") {

@@ -1,6 +1,6 @@
 //! pytest and unittest.
 
-use super::line::{LineReader, after, before};
+use super::line::{LineReader, add, after, before};
 use crate::verify::runner::report::TestTally;
 
 /// `=== 2 passed, 1 skipped in 0.01s ===`
@@ -8,6 +8,8 @@ use crate::verify::runner::report::TestTally;
 pub(super) struct Pytest {
     /// pytest-sugar's results follow.
     sugar: bool,
+    /// How many tests it found, if it says so.
+    collected: Option<u64>,
 }
 
 impl LineReader for Pytest {
@@ -15,7 +17,13 @@ impl LineReader for Pytest {
         if line.starts_with("=====") && line.contains(" test session starts ") {
             tally.banner = true;
             tally.started += 1;
+            self.collected = None;
             return;
+        }
+        // `-v` prints `collecting ... ` before it.
+        let found = line.strip_prefix("collecting ... ").unwrap_or(line);
+        if found.starts_with("collected ") {
+            self.collected = collected(found);
         }
         if line.ends_with("[100%]") {
             tally.ran_through = true;
@@ -24,10 +32,10 @@ impl LineReader for Pytest {
             tally.ended += 1;
             self.sugar = true;
         } else if self.sugar {
-            self.sugar = line.starts_with("   ") && count(line, tally);
+            self.sugar = line.starts_with("   ") && count(line, tally, None);
         } else if summary(line) {
             tally.ended += 1;
-            count(line, tally);
+            count(line, tally, self.collected.take());
         }
         named(line, tally);
     }
@@ -48,13 +56,22 @@ fn summary(line: &str) -> bool {
     timed && (numbers == "no tests ran" || numbers.split(", ").all(words))
 }
 
-fn count(line: &str, tally: &mut TestTally) -> bool {
+/// `collected 5 items / 1 error / 2 deselected / 3 selected`: a file with an error is one item.
+fn collected(line: &str) -> Option<u64> {
+    let of = |words: [&str; 2]| words.iter().find_map(|word| before(line, word));
+    let items = before(line, "selected").or_else(|| of(["items", "item"]))?;
+    Some(items + of(["errors", "error"]).unwrap_or(0))
+}
+
+/// Adds the numbers of a line. A test whose teardown fails has two results, and one with subtests
+/// has more: no more tests ran than were found.
+fn count(line: &str, tally: &mut TestTally, collected: Option<u64>) -> bool {
     let of = |words: &[&str]| words.iter().filter_map(|word| before(line, word)).sum::<u64>();
     let passed = of(&["passed", "xfailed", "xpassed"]);
     let failed = of(&["failed", "error", "errors"]);
     let skipped = of(&["skipped"]);
-    tally.passed += passed;
-    tally.failed += failed;
+    let ran = (passed + failed).min(collected.unwrap_or(u64::MAX));
+    add(tally, ran, failed, 0);
     tally.skipped += skipped;
     passed + failed + skipped > 0
 }
@@ -91,11 +108,8 @@ impl LineReader for Unittest {
             let failed = of("(failures=").max(of(" failures="))
                 + of("errors=")
                 + of("unexpected successes=");
-            let skipped = of("skipped=");
             tally.ended += 1;
-            tally.failed += failed;
-            tally.skipped += skipped;
-            tally.passed += ran.saturating_sub(failed).saturating_sub(skipped);
+            add(tally, ran, failed, of("skipped="));
         } else if let Some(name) = line.strip_suffix(" ... ok") {
             if !name.starts_with("test ") {
                 tally.passed_names.add(name);
@@ -103,7 +117,12 @@ impl LineReader for Unittest {
         } else if let Some(name) =
             line.strip_suffix(" ... FAIL").or_else(|| line.strip_suffix(" ... ERROR"))
         {
-            tally.failed_names.add(name);
+            tally.failed_names.add(whole_test(name));
         }
     }
+}
+
+/// The test of a subtest: `  test_sq (tests.T.test_sq) [msg] (n=4)`.
+fn whole_test(name: &str) -> &str {
+    name.find(") (").or_else(|| name.find(") [")).map_or(name, |end| &name[..=end])
 }

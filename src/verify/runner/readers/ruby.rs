@@ -1,6 +1,6 @@
 //! `RSpec`, Minitest, and test-unit.
 
-use super::line::{LineReader, before};
+use super::line::{LineReader, add, before};
 use crate::verify::runner::report::TestTally;
 
 /// `3 examples, 0 failures, 1 pending`
@@ -22,13 +22,11 @@ impl LineReader for Rspec {
         {
             let of = |word| before(line, word).unwrap_or(0);
             let failed = of("failures").max(of("failure"));
-            let skipped = of("pending");
             tally.ended += 1;
             // An example that ends the process has no mark.
             tally.broken += u64::from(!self.mixed && self.marks > 0 && self.marks != examples);
-            tally.failed += failed + of("errors").max(of("error"));
-            tally.skipped += skipped;
-            tally.passed += examples.saturating_sub(failed).saturating_sub(skipped);
+            let failed = failed + of("errors").max(of("error"));
+            add(tally, examples, failed, of("pending"));
             *self = Self::default();
         } else if line == "Pending:" || line.starts_with("Pending: (") || line == "Failures:" {
             self.over = true;
@@ -62,9 +60,7 @@ impl LineReader for Minitest {
             let failed = of("failures") + of("errors");
             let skipped = of("skips") + of("pendings") + of("omissions");
             tally.ended += 1;
-            tally.failed += failed;
-            tally.skipped += skipped;
-            tally.passed += runs.saturating_sub(failed).saturating_sub(skipped);
+            add(tally, runs, failed, skipped);
         } else if let Some((name, result)) = line.split_once(" = ") {
             // Verbose: `AppTest#test_one = 0.00 s = .`
             if name.contains('#') && result.ends_with(" s = .") {

@@ -37,6 +37,41 @@ fn a_test_file_that_ends_its_process_loses_tests() {
     assert_eq!(error, "`node --test` ran 4 tests at the start, and 3 now");
 }
 
+/// A test fails in several parts, or beside a hook of its own, and passes once.
+#[test]
+fn a_test_that_failed_more_than_once_counts_once() {
+    for (start, green) in [
+        ("Ran 3 tests in 0.001s\n\nFAILED (errors=8)\n", "Ran 3 tests in 0.001s\n\nOK\n"),
+        (
+            "test_a (t.T.test_a) ... \n  test_a (t.T.test_a) (n=1) ... ERROR\n  test_a (t.T.test_a) [b] (n=2) ... FAIL\n\nRan 1 test in 0.001s\n\nFAILED (failures=1, errors=1)\n",
+            "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK\n",
+        ),
+        (
+            "===== test session starts =====\ncollecting ... collected 2 items\n\n===== 2 passed, 1 error in 0.01s =====\n",
+            "===== test session starts =====\ncollecting ... collected 2 items\n\n===== 2 passed in 0.01s =====\n",
+        ),
+        (
+            "===== test session starts =====\ncollected 5 items / 2 deselected / 3 selected\n\n===== 8 failed, 3 passed, 2 deselected in 0.01s =====\n",
+            "===== test session starts =====\ncollected 5 items / 2 deselected / 3 selected\n\n===== 3 passed, 2 deselected in 0.01s =====\n",
+        ),
+        (
+            "3 examples, 0 failures, 1 error occurred outside of examples\n",
+            "3 examples, 0 failures\n",
+        ),
+        (
+            "  box\n    ✔ opens\n    1) \"after each\" hook for \"opens\"\n\n  1 passing (3ms)\n  1 failing\n",
+            "  box\n    ✔ opens\n\n  1 passing (3ms)\n",
+        ),
+    ] {
+        let (start, green) = (report(start.as_bytes()), report(green.as_bytes()));
+        assert_eq!(start[0].ran, green[0].ran, "{start:?}");
+        assert_eq!(still_failing(&start, &green), 0, "{start:?}");
+    }
+    // No test ran, but there are some.
+    let none = report(b"Ran 0 tests in 0.001s\n\nFAILED (errors=2)\n");
+    assert_eq!(none[0].ran, 1);
+}
+
 /// `make test` whose recipe is `go test ./...`: only what fails is shown.
 #[test]
 fn go_without_v_counts_nothing() {
