@@ -10,7 +10,7 @@ use super::inline_code::InlineCode;
 use super::languages::Language;
 use super::operands::{expression, inside, operand_after, operand_before, parts, statements};
 use super::scope::{Bound, Scope, Subject, ValueOrigin, sample};
-use super::wanted::{Step, Wanted, json_of};
+use super::wanted::{Step, Wanted};
 
 /// A part of the work, and the value that it must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,11 @@ impl Reading {
         static EACH: LazyLock<Regex> = LazyLock::new(|| {
             pattern(r"\bfor\s*\(?\s*(?:const\s+|let\s+|var\s+)?(?<name>\w+)\s+(?:in|of)\s+")
         });
+        static ALL: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?<list>\[[^\]\n]*\]|%w[\[({][^\n]*?[\])}]|\w+)\.(?:every|forEach|filter|find|some|each|all\?|reject|select|map)\s*(?:\(\s*\(?(?<arrow>\w+)\)?\s*=>|(?:\{|do)\s*\|(?<block>\w+)\|)",
+            )
+        });
         static PULLED: LazyLock<Regex> =
             LazyLock::new(|| pattern(r"\b(?:const|let|var)\s+\{(?<names>[^}]*)\}\s*=\s*"));
         static PAIR: LazyLock<Regex> = LazyLock::new(|| {
@@ -111,13 +116,21 @@ impl Reading {
         if let Some(at) = RETURN.find(statement) {
             self.helped(expression(&rest[at.end()..]));
         }
+        if let Some(it) = ALL.captures(statement)
+            && let (Some(list), Some(name)) =
+                (self.scope.list(&it["list"]), it.name("arrow").or(it.name("block")))
+        {
+            self.scope.bind(name.as_str(), Some(Bound::Each(list)));
+        }
         if let Some(it) = WITH.captures(statement) {
             let value = self.scope.read(&it["value"]);
             self.scope.bind(&it["name"], value);
         } else if let Some(it) = EACH.captures(statement) {
             let end = it.get(0).map_or(0, |all| all.end());
-            let value = match self.scope.read(operand_after(&rest[end..])) {
-                Some(Bound::Of(mut subject)) => {
+            let list = operand_after(&rest[end..]);
+            let value = match (self.scope.list(list), self.scope.read(list)) {
+                (Some(texts), _) => Some(Bound::Each(texts)),
+                (None, Some(Bound::Of(mut subject))) => {
                     subject.path.push(Step::Index(0));
                     Some(Bound::Of(subject))
                 }
@@ -284,7 +297,7 @@ impl Reading {
     fn truth(&mut self, statement: &str, rest: &str) {
         static HEAD: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"^\s*(?:\}\s*)?(?:(?<assert>assert\s+)|(?:if|unless)\s*(?<not>\(?\s*(?:not\s+|!)))",
+                r"^\s*(?:\}\s*)?(?:for\b.*\)\s*)?(?:(?<assert>assert\s+)|(?:if|unless)\s*(?<not>\(?\s*(?:not\s+|!)))",
             )
         });
         static OR: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bor (?:exit|abort|raise|die)\b"));
@@ -312,6 +325,7 @@ impl Reading {
             pattern(r#"[$@]?\b[A-Za-z_]\w*(?:\[[^\]\n]*\]|\??\.\w+\??(?:\([^()\n]*\))?)+"#)
         });
         let taken: Vec<&str> = PART.find_iter(statement).map(|part| part.as_str()).collect();
+        self.each(&taken, statement);
         for part in taken.into_iter().chain([statement]) {
             if let Some(Bound::Of(subject)) = self.scope.read(part)
                 && !subject.path.is_empty()
@@ -319,6 +333,21 @@ impl Reading {
                 && subject.path.last() != Some(&Step::Length)
             {
                 self.ask(subject, Wanted::Any);
+            }
+        }
+    }
+
+    /// Questions with the name of a loop: `words.every(w => text.includes(w))`.
+    fn each(&mut self, taken: &[&str], statement: &str) {
+        const WANTS: [&str; 6] = [".every(", ".all?", "all(", ".reject", "unless ", "!"];
+        for part in taken {
+            let arguments = part.rsplit_once('(').map_or("", |(_, inner)| inner);
+            let name = arguments.trim_end_matches(')');
+            if matches!(self.scope.get(name), Some(Bound::Each(_)))
+                && WANTS.iter().any(|word| statement.contains(word))
+                && let Some(Bound::Asks(subject, wanted)) = self.scope.read(part)
+            {
+                self.ask(subject, wanted);
             }
         }
     }
@@ -340,14 +369,12 @@ impl Reading {
     /// A text, or a pattern, in a value.
     fn holds(&mut self, part: &str, value: &str) {
         let is_pattern = part.starts_with('/') || part.starts_with("r'") || part.starts_with("r\"");
-        let part = match is_pattern {
-            true => sample(part),
-            false => {
-                self.scope.literal(part).and_then(|it| Some(json_of(&it)?.as_str()?.to_owned()))
-            }
+        let found = match is_pattern {
+            true => sample(part).map(|text| vec![text]),
+            false => self.scope.texts(part),
         };
-        if let (Some(part), Some(Bound::Of(subject))) = (part, self.scope.read(value)) {
-            self.ask(subject, Wanted::Parts(vec![part]));
+        if let (Some(found), Some(Bound::Of(subject))) = (found, self.scope.read(value)) {
+            self.ask(subject, Wanted::Parts(found));
         }
     }
 
@@ -442,6 +469,39 @@ mod tests {
         ] {
             assert_eq!(of(language, code), [(call(function), wanted)], "{code}");
         }
+        let file = || ValueOrigin::File(vec!["a.py".to_owned()]);
+        let words = Wanted::Parts(vec!["retry".to_owned(), "again".to_owned()]);
+        for (language, code) in [
+            (
+                Language::Python,
+                "s = Path('a.py').read_text()\nfor w in ('retry', 'again'):\n    if w not in s:\n        sys.exit(w)",
+            ),
+            (
+                Language::Python,
+                "WORDS = ['retry', 'again']\ns = open('a.py').read()\nassert all(w in s for w in WORDS)",
+            ),
+            (
+                Language::Python,
+                "s = open('a.py').read()\nmissing = [w for w in ['retry', 'again'] if w not in s]",
+            ),
+            (
+                Language::Node,
+                "const s = fs.readFileSync('a.py');\nfor (const w of ['retry', 'again']) if (!s.includes(w)) process.exit(1);",
+            ),
+            (
+                Language::Node,
+                "const s = fs.readFileSync('a.py');\nassert(['retry', 'again'].every(w => s.includes(w)));",
+            ),
+            (
+                Language::Ruby,
+                "s = File.open('a.py').read\n%w[retry again].each { |w| abort w unless s.include?(w) }",
+            ),
+        ] {
+            let found = of(language, code);
+            assert!(found.contains(&(file(), words.clone())), "{code}: {found:?}");
+        }
+        let bad = "s = open('a.py').read()\nfor w in ('eval', 'exec'):\n    if w in s:\n        sys.exit(w)";
+        assert_eq!(of(Language::Python, bad), [], "{bad}");
         for code in ["assert all(sq(n) == n * n for n in range(9))", "print(sq(7))", "x = sq(7)"] {
             assert_eq!(of(Language::Python, code), [], "{code}");
         }

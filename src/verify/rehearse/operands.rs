@@ -91,9 +91,9 @@ fn opening(letters: &[(usize, char)], close: char, open: char) -> Option<usize> 
 
 /// The operand behind an operator.
 pub(super) fn operand_after(text: &str) -> &str {
-    const ENDS: [&str; 16] = [
-        ",", ";", "\n", " and ", " or ", " && ", " || ", " ? ", " if ", " else", " then", " {",
-        " #", " //", ": ", " do",
+    const ENDS: [&str; 17] = [
+        ",", ";", "\n", " and ", " or ", " && ", " || ", " ? ", " if ", " for ", " else", " then",
+        " {", " #", " //", ": ", " do",
     ];
     let text = text.trim_start_matches(' ');
     let is_last = |rest: &str| rest.starts_with(':') && rest.trim_end() == ":";

@@ -46,6 +46,8 @@ pub(super) enum Bound {
     Asks(Subject, Wanted),
     /// It stands in the code.
     Literal(String),
+    /// One after another of these texts: the name of a loop.
+    Each(Vec<String>),
 }
 
 /// What is known of the names at a place.
@@ -76,8 +78,30 @@ impl Scope {
     pub(super) fn literal(&self, text: &str) -> Option<String> {
         match self.read(text)? {
             Bound::Literal(text) => Some(text),
-            Bound::Of(_) | Bound::Helper(_) | Bound::Asks(..) => None,
+            Bound::Of(_) | Bound::Helper(_) | Bound::Asks(..) | Bound::Each(_) => None,
         }
+    }
+
+    /// The texts of a list: `["a", "b"]`, `%w[a b]`, or a name that stands for one.
+    pub(super) fn list(&self, text: &str) -> Option<Vec<String>> {
+        let text = text.trim();
+        if let Some(words) = text.strip_prefix("%w") {
+            let words = words.get(1..words.len().saturating_sub(1))?;
+            return Some(words.split_whitespace().map(str::to_owned).collect());
+        }
+        if let Some(Bound::Each(all)) = self.get(text) {
+            return Some(all.clone());
+        }
+        let serde_json::Value::Array(items) = json_of(&self.literal(text)?)? else { return None };
+        items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+    }
+
+    /// The text that an expression stands for; several, if it is the name of a loop.
+    pub(super) fn texts(&self, text: &str) -> Option<Vec<String>> {
+        if let Some(Bound::Each(all)) = self.get(text.trim()) {
+            return Some(all.clone());
+        }
+        Some(vec![json_of(&self.literal(text)?)?.as_str()?.to_owned()])
     }
 
     /// The value of an expression.
@@ -210,7 +234,7 @@ impl Scope {
             let (name, after) = member(rest)?;
             rest = after;
             let Some(after) = rest.strip_prefix('(') else {
-                if let Some(asks) = asked(&subject, name, "") {
+                if let Some(asks) = self.asked(&subject, name, "") {
                     return Some(asks);
                 }
                 subject = match name {
@@ -237,7 +261,7 @@ impl Scope {
             };
             let inner = inside(after);
             rest = after.get(inner.len() + 1..)?;
-            if let Some(asks) = asked(&subject, name, inner) {
+            if let Some(asks) = self.asked(&subject, name, inner) {
                 return Some(asks);
             }
             let holds_keys = match &subject.origin {
@@ -258,6 +282,28 @@ impl Scope {
                 subject = Subject { origin, path: Vec::new(), is_parsed: false };
             }
         }
+    }
+
+    /// A question that a method asks about its object.
+    fn asked(&self, subject: &Subject, name: &str, arguments: &str) -> Option<Bound> {
+        let raw = |text: &str| Wanted::Raw(text.to_owned());
+        let wanted = match name {
+            "is_ok" => raw("Ok(Default::default())"),
+            "is_err" => raw("Err(Default::default())"),
+            "is_some" => raw("Some(Default::default())"),
+            "is_none" => raw("None"),
+            "is_empty" => Wanted::Items(Vec::new()),
+            "includes" | "contains" | "include?" | "startswith" | "startsWith" | "endswith"
+            | "endsWith" | "start_with?" | "starts_with" | "ends_with" => {
+                Wanted::Parts(self.texts(arguments)?)
+            }
+            "match" | "match?" => Wanted::Parts(vec![sample(arguments)?]),
+            "hasOwnProperty" | "key?" | "has_key?" => {
+                Wanted::at(&[Step::Key(json_of(arguments)?.as_str()?.to_owned())], Wanted::Any)
+            }
+            _ => return None,
+        };
+        Some(Bound::Asks(subject.clone(), wanted))
     }
 
     fn key(&self, text: &str) -> Option<Step> {
@@ -326,28 +372,6 @@ impl Subject {
         self.path.push(step);
         self
     }
-}
-
-/// A question that a method asks about its object.
-fn asked(subject: &Subject, name: &str, arguments: &str) -> Option<Bound> {
-    let raw = |text: &str| Wanted::Raw(text.to_owned());
-    let wanted = match name {
-        "is_ok" => raw("Ok(Default::default())"),
-        "is_err" => raw("Err(Default::default())"),
-        "is_some" => raw("Some(Default::default())"),
-        "is_none" => raw("None"),
-        "is_empty" => Wanted::Items(Vec::new()),
-        "includes" | "contains" | "include?" | "startswith" | "startsWith" | "endswith"
-        | "endsWith" | "start_with?" | "starts_with" | "ends_with" => {
-            Wanted::Parts(vec![json_of(arguments)?.as_str()?.to_owned()])
-        }
-        "match" | "match?" => Wanted::Parts(vec![sample(arguments)?]),
-        "hasOwnProperty" | "key?" | "has_key?" => {
-            Wanted::at(&[Step::Key(json_of(arguments)?.as_str()?.to_owned())], Wanted::Any)
-        }
-        _ => return None,
-    };
-    Some(Bound::Asks(subject.clone(), wanted))
 }
 
 /// A text that a pattern finds: `r"^a"`, `/a/i`.
