@@ -28,12 +28,20 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"\bcase\s+.+?\s+in\s+\(?(?<label>"[^"]*"|'[^']*'|[^\s()|]+)"#).expect("a pattern")
 });
 
+/// A literal that output must not differ from: `if [ "$out" != 42 ]; then exit 1`.
+static DIFFERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?<value>\S+)\s+(?<operator>!=|-ne)\s+(?<label>"[^"$`\n]+"|'[^'\n]+'|[^\s"'$`\]|;&]+)\s*\]{0,2}\s*(?:;\s*then\b|;?\s*\n\s*then\b|&&\s*(?:\{|exit|return|fail|die))"#,
+    )
+    .expect("a pattern")
+});
+
 /// Programs that pass on, make up, or compare text, and are not the work.
-const TOOLS: [&str; 38] = [
-    ":", "[", "[[", "awk", "cat", "cd", "cmp", "comm", "cut", "date", "diff", "echo", "egrep",
-    "exit", "false", "fgrep", "find", "for", "git", "grep", "head", "jq", "ls", "mktemp", "paste",
-    "printf", "read", "rg", "sed", "seq", "set", "sort", "tail", "tee", "test", "tr", "true",
-    "uniq",
+const TOOLS: [&str; 42] = [
+    ":", "[", "[[", "awk", "basename", "cat", "cd", "cmp", "comm", "cut", "date", "diff",
+    "dirname", "echo", "egrep", "exit", "false", "fgrep", "find", "for", "git", "grep", "head",
+    "jq", "ls", "mktemp", "paste", "printf", "pwd", "read", "realpath", "rg", "sed", "seq", "set",
+    "sort", "tail", "tee", "test", "tr", "true", "uniq",
 ];
 
 /// The comparison of shell lines, if they run one program with the same arguments: a program that
@@ -71,6 +79,13 @@ pub(super) fn comparison(start: &dyn SourceTree, lines: &[&str]) -> Option<Compa
         }
         let labels = LABEL.captures_iter(line).map(|it| unquoted(&it["label"]).replace('*', ""));
         wanted.extend(labels.map(Some));
+        // Not the number of arguments or an exit status.
+        let is_output = |it: &regex::Captures<'_>| {
+            !["$#", "$?", "${#"].iter().any(|name| it["value"].contains(name))
+                && (&it["operator"], &it["label"]) != ("-ne", "0")
+        };
+        let differs = DIFFERS.captures_iter(line).filter(is_output);
+        wanted.extend(differs.map(|it| Some(unquoted(&it["label"]))));
     }
     let command = programs.into_iter().next()?;
     if wanted.is_empty() || inputs.len() > 1 {
