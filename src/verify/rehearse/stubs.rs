@@ -80,7 +80,7 @@ pub(super) fn stub(
         Language::Python => Some(kept + &python(answers)),
         Language::Node if module.is_imported => Some(imported(code, module, answers, old)),
         Language::Node => Some(kept + &node(answers, old.is_some())),
-        Language::Ruby => Some(kept + &ruby(answers)),
+        Language::Ruby => Some(kept + &ruby(answers, old.unwrap_or_default())),
         Language::Php => Some(php(&code.code, answers, old)),
         _ => None,
     }
@@ -185,7 +185,14 @@ fn members(code: &str, name: &str) -> Vec<String> {
     used.captures_iter(code).map(|it| it["member"].to_owned()).collect()
 }
 
-fn ruby(answers: &Answers) -> String {
+/// The functions of the old text's own modules are replaced where they are defined.
+fn ruby(answers: &Answers, old: &str) -> String {
+    static MODULE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^(?:module|class)\s+(?<name>[A-Z]\w*)").expect("a pattern")
+    });
+    let modules: BTreeSet<&str> =
+        MODULE.captures_iter(old).filter_map(|it| Some(it.name("name")?.as_str())).collect();
+    let modules = modules.into_iter().collect::<Vec<_>>().join(", ");
     let calls = Answers::table(&answers.calls, Language::Ruby, " =>");
     let names = Answers::table(&answers.names, Language::Ruby, " =>");
     let other = match answers.others {
@@ -201,13 +208,17 @@ fn ruby(answers: &Answers) -> String {
          def self.method_missing(name, *all, **) = CALLS.fetch(name.to_s) {{ {other} }}\n  \
          def self.respond_to_missing?(*) = true\nend\n\n\
          def Object.const_missing(name) = NAMES.fetch(name.to_s) {{ Stub }}\n\
-         CALLS.each do |name, value|\n  owners = ObjectSpace.each_object(Module).select do |it|\n    \
+         own = []\n\
+         find = lambda do |it|\n  next if own.include?(it)\n  own << it\n  \
+         it.constants(false).map {{ |name| it.const_get(name) }}.grep(Module).each(&find)\nend\n\
+         [{modules}].each(&find)\n\
+         CALLS.each do |name, value|\n  owners = own.select do |it|\n    \
          it.method_defined?(name, false) && it.instance_method(name).source_location&.first == __FILE__\n  end\n  \
          owners << Object unless Kernel.private_method_defined?(name)\n  \
          owners.each {{ |it| it.define_method(name) {{ |*, **| value }} }}\n  \
-         own = ObjectSpace.each_object(Module).select do |it|\n    \
+         singles = own.select do |it|\n    \
          it.singleton_methods(false).include?(name.to_sym) && it.method(name).source_location&.first == __FILE__\n  end\n  \
-         own.each {{ |it| it.define_singleton_method(name) {{ |*, **| value }} }}\nend\n"
+         singles.each {{ |it| it.define_singleton_method(name) {{ |*, **| value }} }}\nend\n"
     )
 }
 
