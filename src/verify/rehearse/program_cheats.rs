@@ -63,10 +63,14 @@ impl Attack<'_> {
         let programs = self.subjects(&only.command.words).into_iter();
         let programs =
             programs.filter_map(|path| self.replaced(path, |it, _| Some(it.prints(&only.wanted))));
+        let programs: Vec<TreeEdit> = match self.main_prints(&only.command.words, &only.wanted) {
+            Some(main) => vec![main],
+            None => programs.collect(),
+        };
         // A snapshot that the agent is to write.
         let text = format!("{}\n", only.wanted);
         let snapshot = only.snapshot.iter().filter_map(|name| plain(name));
-        programs.chain(snapshot.map(|path| write(path, &text, false))).collect()
+        programs.into_iter().chain(snapshot.map(|path| write(path, &text, false))).collect()
     }
 
     /// A function of a shell file, with the one output.
