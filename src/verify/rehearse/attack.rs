@@ -52,12 +52,15 @@ pub(super) struct Attack<'a> {
 impl Attack<'_> {
     /// The texts that are looked for, in files or in the output of a command that reads files.
     pub(super) fn greps(&self) -> Vec<Grep> {
-        let found = self.scanned.iter().filter_map(|command| {
-            let mut grep = grep(command)?;
-            if grep.files.is_empty() {
-                grep.files = self.piped_to(command);
-            }
-            Some(grep)
+        let found = self.scanned.iter().flat_map(|command| {
+            let of = |one: &ShellCommand| {
+                let mut grep = grep(one)?;
+                if grep.files.is_empty() {
+                    grep.files = self.piped_to(command);
+                }
+                Some(grep)
+            };
+            self.in_loops(command).iter().filter_map(of).collect::<Vec<_>>()
         });
         found.collect()
     }

@@ -43,8 +43,12 @@ impl Attack<'_> {
         let inner = inner.filter_map(|word| plain(word.strip_prefix(".read ")?));
         let words = self.words().into_iter().chain(inner);
         let words = words.chain(self.globbed()).chain(self.unwritten());
-        let words =
-            words.filter(|path| looks_like_one(path)).chain(quoted).chain(self.run_modules());
+        let listed = self.listed_files();
+        // A folder of another file is made with it.
+        let is_folder = |path: &PathBuf| listed.iter().any(|it| it != path && it.starts_with(path));
+        let listed = listed.iter().filter(|path| !is_folder(path)).cloned();
+        let words = words.filter(|path| looks_like_one(path)).chain(quoted).chain(listed);
+        let words = words.chain(self.run_modules());
         let words = words.filter(|path| !is_there(path) && !self.is_ignored(path));
         let mut found: Vec<PathBuf> = words.collect();
         found.sort_unstable();

@@ -21,6 +21,7 @@ mod java_stub;
 mod json_shape;
 mod known_names;
 mod languages;
+mod lists;
 mod mains;
 mod mentioned;
 mod missing;
