@@ -191,7 +191,7 @@ fn kind(value: &str, is_rust: bool) -> Option<String> {
 }
 
 /// A Go source without imports that it no longer uses.
-fn imports(text: &str) -> String {
+pub(super) fn imports(text: &str) -> String {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"^\s*(?:import\s+)?(?<name>\w+\s+)?"(?<path>[\w./-]+)"\s*$"#)
             .expect("a pattern")

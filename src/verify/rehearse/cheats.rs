@@ -68,6 +68,7 @@ pub(super) fn cheats(
         found.extend([it.together(false), it.together(true)]);
         last.extend([
             it.judges_exit(&open),
+            it.tests_hollowed(may_change),
             it.tests_emptied(),
             it.tests_removed(),
             it.product_exits(),

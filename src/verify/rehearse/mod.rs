@@ -16,6 +16,7 @@ mod fakes;
 mod file_cheats;
 mod grep_text;
 mod handlers;
+mod hollow;
 mod inline_code;
 mod java_stub;
 mod json_shape;
