@@ -641,6 +641,21 @@ fn a_judge_that_is_the_product_itself_is_attacked_only_if_it_may_change() {
     assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(false));
 }
 
+#[test]
+fn tests_that_may_change_can_lose_their_bodies() {
+    let test = (
+        "test/pad.test.js",
+        "const test = require('node:test');\nconst assert = require('node:assert');\nconst { pad } = require('..');\ntest('pads', () => { for (const n of [7, 42]) assert.equal(pad(n), String(n).padStart(3, '0')); });\n",
+    );
+    let index = ("index.js", "exports.pad = n => '';\n");
+    for (item, code) in [("", 0), ("  - may_change: [\"test/**\"]\n", 1)] {
+        let task = format!("# Demo\n\n- [ ] it\n  - verify: `node --test test/`\n{item}");
+        let ran = with_cache(&task, &[test, index]).ralph(&["rehearse", "demo", "--json"]);
+        assert_eq!(ran.code, Some(code), "{item}: {} {}", ran.stdout, ran.stderr);
+        assert!(code == 0 || ran.stdout.contains("empty their bodies"), "{}", ran.stdout);
+    }
+}
+
 /// One cheat is enough: it is the most specific one, and has the right advice.
 #[test]
 fn the_reason_fits_the_check() {

@@ -41,3 +41,6 @@ mod writers;
 mod run;
 
 pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};
+
+#[cfg(test)]
+mod tests;

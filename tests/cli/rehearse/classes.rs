@@ -53,6 +53,40 @@ pub(super) const WEAK: &[Planted] = &[
         check: "python3 qa/images.py",
         files: &[IMAGES, ("site/index.html", "<title>Shop</title>\n<img src=\"a.png\">\n")],
     },
+    // Names in a list.
+    Planted {
+        check: "python3 qa/layout.py",
+        files: &[(
+            "qa/layout.py",
+            "import os, sys\n\nREQUIRED = [\n    'src/pkg/core.py',\n    'LICENSE',\n]\nmissing = [p for p in REQUIRED if not os.path.exists(p)]\nsys.exit(1 if missing else 0)\n",
+        )],
+    },
+    Planted {
+        check: "sh qa/layout.sh",
+        files: &[(
+            "qa/layout.sh",
+            "for f in src/a.py LICENSE; do\n  [ -f \"$f\" ] || exit 1\ndone\n",
+        )],
+    },
+    // Words of a loop.
+    Planted {
+        check: "python3 qa/words.py",
+        files: &[
+            (
+                "qa/words.py",
+                "import pathlib, sys\n\nsrc = pathlib.Path('app.py').read_text()\nfor word in ('retry', 'backoff'):\n    if word not in src:\n        sys.exit(word)\n",
+            ),
+            PY,
+        ],
+    },
+    Planted {
+        check: "for w in retry backoff; do grep -q \"$w\" app.py || exit 1; done",
+        files: &[PY],
+    },
+    Planted {
+        check: "node -e \"const s = require('fs').readFileSync('app.js', 'utf8'); if (!['retry', 'backoff'].every(w => s.includes(w))) process.exit(1)\"",
+        files: &[JS],
+    },
     // Sizes.
     Planted { check: "test $(wc -l < list.csv) -ge 240", files: &[LIST] },
     Planted { check: "test $(cat list.csv | wc -l) -gt 1200", files: &[LIST] },

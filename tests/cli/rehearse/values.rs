@@ -49,6 +49,33 @@ pub(super) const WEAK: &[Planted] = &[
             "const assert = require('assert');\nconst { Stack } = require('../stack');\nconst s = new Stack();\ns.push(2);\nassert.strictEqual(s.pop(), 2);\nassert.strictEqual(s.size, 1);\n",
         )],
     },
+    Planted {
+        check: "ruby -Ilib -e 'require \"temp\"; abort \"wrong\" unless Temp.c2f(100) == 212'",
+        files: &[("lib/temp.rb", "module Temp\nend\n")],
+    },
+    Planted {
+        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless c2f(100) == 212'",
+        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
+    },
+    Planted {
+        check: "php -r 'require \"temp.php\"; exit(c2f(100) === 212 ? 0 : 1);'",
+        files: &[("temp.php", "<?php\nfunction c2f($n) { return 0; }\n")],
+    },
+    // The output of a program that the check starts.
+    Planted {
+        check: "javac -d out src/*.java && java -cp out Main 12 | grep -q 144",
+        files: &[("src/Main.java", "public class Main {}\n"), (".gitignore", "out/\n")],
+    },
+    Planted {
+        check: "bash tests/e2e.sh",
+        files: &[
+            (
+                "tests/e2e.sh",
+                "cd \"$(dirname \"$0\")/..\"\nout=$(perl bin/sum.pl 17 25)\nif [[ \"$out\" != \"42\" ]]; then\n  echo \"got $out\" >&2\n  exit 1\nfi\n",
+            ),
+            ("bin/sum.pl", "print \"0\\n\";\n"),
+        ],
+    },
     // The output of a program that the code starts.
     Planted {
         check: "node tests/report.check.js",
@@ -158,6 +185,28 @@ pub(super) const WEAK: &[Planted] = &[
 ];
 
 pub(super) const STRONG: &[Planted] = &[
+    Planted {
+        check: "for n in 3 8; do out=$(sh sq.sh $n); if [ \"$out\" != $((n * n)) ]; then exit 1; fi; done",
+        files: &[("sq.sh", "echo 0\n")],
+    },
+    Planted {
+        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless [0, 100].map { |n| c2f(n) } == [32, 212]'",
+        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
+    },
+    Planted {
+        check: "python3 qa/words.py && python3 -m unittest tests.test_sq",
+        files: &[
+            (
+                "qa/words.py",
+                "import sys\n\nsrc = open('sq.py').read()\nfor word in ('def sq', 'return'):\n    if word not in src:\n        sys.exit(word)\n",
+            ),
+            ("sq.py", "def sq(n):\n    return 0\n"),
+            (
+                "tests/test_sq.py",
+                "import unittest\nfrom sq import sq\n\n\nclass T(unittest.TestCase):\n    def test_sq(self):\n        for n in range(9):\n            self.assertEqual(sq(n), n * n)\n",
+            ),
+        ],
+    },
     Planted {
         check: "python3 -m unittest tests.test_two",
         files: &[(
