@@ -67,7 +67,7 @@ pub(super) fn ends<'p>(
         }
     });
     let commands = scan(check);
-    let line = line.or_else(|| inline(now, check, &commands));
+    let line = line.or_else(|| inline(now, check, &commands)).or_else(|| doctest(check, &commands));
     // A failure after the last line changes nothing where only the output counts.
     let is_captured = |path: &&PathBuf| {
         let name = file_name(path);
@@ -170,6 +170,28 @@ fn inline(now: &dyn SourceTree, check: &str, commands: &[ShellCommand]) -> Optio
             edit: None,
         },
         at_end: with(format!("{}\n{fails}", code.as_str())),
+    })
+}
+
+/// `python3 -m doctest FILE`, which prints nothing if all is well: the same module runs, and fails
+/// after it.
+fn doctest(check: &str, commands: &[ShellCommand]) -> Option<JudgeEnd> {
+    static MODULE: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?<python>\bpython[0-9.]*[^\n;&|'\x22]*[ \t])-m[ \t]+doctest\b"));
+    let found = MODULE.captures(check)?;
+    let runs = |it: &ShellCommand| it.words.iter().any(|word| word == "doctest");
+    if commands.iter().any(|it| it.usage == Use::Output && runs(it)) {
+        return None;
+    }
+    let with = |code: &str| {
+        let command = MODULE.replace(check, format!("${{python}}-c '{code}'")).into_owned();
+        MarkedCheck { command, edit: None }
+    };
+    Some(JudgeEnd {
+        check: check.to_owned(),
+        name: format!("`{}`", found[0].trim()),
+        at_start: with("import sys; sys.exit(97)"),
+        at_end: with("import doctest, sys; doctest._test(); sys.exit(97)"),
     })
 }
 
@@ -449,6 +471,19 @@ mod tests {
         assert!(text.contains("a.equal(await sq(3), 9);process.exit(97); })();"), "{text}");
         assert_eq!(compared(&start, "node none.js", Path::new("none.js")), None);
         assert!(compared(&start, "node arrow.js", Path::new("arrow.js")).is_none());
+    }
+
+    #[test]
+    fn a_doctest_fails_after_its_module() {
+        let of = |check: &str| doctest(check, &scan(check)).map(|it| it.at_end.command);
+        assert_eq!(
+            of("cd a && python3 -B -m doctest sq.py").as_deref(),
+            Some(
+                "cd a && python3 -B -c 'import doctest, sys; doctest._test(); sys.exit(97)' sq.py"
+            )
+        );
+        assert_eq!(of("python3 -m doctest -v sq.py | grep -q 'Test passed'"), None);
+        assert_eq!(of("python3 -m unittest"), None);
     }
 
     #[test]
