@@ -69,16 +69,6 @@ impl Reading {
 
     /// Names that a statement gives a value.
     fn binding(&mut self, statement: &str, rest: &str) {
-        static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"^\s*(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+(?:self\.)?(?<name>\w+)",
-            )
-        });
-        static ARROW: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:const|let|var)\s+(?<name>\w+)\s*=\s*(?:async\s*)?(?:\([^)]*\)|\w+)\s*=>\s*",
-            )
-        });
         static WITH: LazyLock<Regex> =
             LazyLock::new(|| pattern(r"^\s*with\s+(?<value>.+?)\s+as\s+(?<name>\w+)\s*:"));
         static EACH: LazyLock<Regex> = LazyLock::new(|| {
@@ -101,20 +91,8 @@ impl Reading {
         });
         static LOADED: LazyLock<Regex> =
             LazyLock::new(|| pattern(r"^\s*(?<name>\w+)\.(?:read|load_file)\((?<file>.*)\)"));
-        static RETURN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\breturn\s+"));
-        if let Some(it) = FUNCTION.captures(statement) {
-            self.helper = Some(it["name"].to_owned());
-        }
-        if let Some(it) = ARROW.captures(statement) {
-            let body = &rest[it[0].len() + statement.find(&it[0]).unwrap_or_default()..];
-            self.helper = Some(it["name"].to_owned());
-            if !body.starts_with('{') {
-                self.helped(expression(body));
-            }
+        if self.is_arrow(statement, rest) {
             return;
-        }
-        if let Some(at) = RETURN.find(statement) {
-            self.helped(expression(&rest[at.end()..]));
         }
         if let Some(it) = ALL.captures(statement)
             && let (Some(list), Some(name)) =
@@ -170,6 +148,36 @@ impl Reading {
             let value = self.scope.read(operand_of(&rest[end..]));
             self.scope.bind(&it["name"], value);
         }
+    }
+
+    /// Functions, and what they return. Is it one without a body of statements?
+    fn is_arrow(&mut self, statement: &str, rest: &str) -> bool {
+        static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"^\s*(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+(?:self\.)?(?<name>\w+)",
+            )
+        });
+        static ARROW: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"\b(?:const|let|var)\s+(?<name>\w+)\s*=\s*(?:async\s*)?(?:\([^)]*\)|\w+)\s*=>\s*",
+            )
+        });
+        static RETURN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\breturn\s+"));
+        if let Some(it) = FUNCTION.captures(statement) {
+            self.helper = Some(it["name"].to_owned());
+        }
+        if let Some(it) = ARROW.captures(statement) {
+            let body = &rest[it[0].len() + statement.find(&it[0]).unwrap_or_default()..];
+            self.helper = Some(it["name"].to_owned());
+            if !body.starts_with('{') {
+                self.helped(expression(body));
+            }
+            return true;
+        }
+        if let Some(at) = RETURN.find(statement) {
+            self.helped(expression(&rest[at.end()..]));
+        }
+        false
     }
 
     /// The result of the function that is read.
