@@ -47,7 +47,15 @@ const NAMES: &[&str] = &[
     "terraform.tfvars.json",
     ".dockerconfigjson",
     "local.settings.json",
+    "appsettings.production.json",
+    ".dev.vars",
+    "pip.conf",
+    "token.txt",
+    "wp-config.php",
 ];
+
+/// Endings of copies.
+const COPIES: &[&str] = &[".bak", ".old", ".orig", ".save", "~"];
 
 /// Of these, what a gateway leaves.
 const GATEWAY: &[&str] = &[".provider-token", ".provider-token.lock", ".mcp-token"];
@@ -144,6 +152,9 @@ pub(super) fn file_name(name: &str) -> bool {
     }
     if NAMES.contains(&name.as_str()) {
         return true;
+    }
+    if let Some(copied) = COPIES.iter().find_map(|ending| name.strip_suffix(ending)) {
+        return file_name(copied);
     }
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
     if extension == "env" && !stem.is_empty() {

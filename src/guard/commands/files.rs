@@ -36,7 +36,8 @@ impl Judge<'_> {
             if !self.sandboxed {
                 self.without_links(place, source, links)?;
             }
-            self.check_target(place, source, target, recursive)?;
+            let anew = parsed.has(&["-T"]);
+            self.check_target(place, source, target, (recursive, anew))?;
             self.copy_keeps(place, source, target, recursive)?;
         }
         Ok(())
@@ -121,7 +122,13 @@ impl Judge<'_> {
         Ok(())
     }
 
-    pub(super) fn moves(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
+    pub(super) fn moves(
+        &mut self,
+        place: &Place,
+        args: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let anew = parsed.has(&["-T"]);
         let Some((target, sources)) = args.split_last().filter(|(_, sources)| !sources.is_empty())
         else {
             return Err(Denial::new("program.option", "it needs a source and a target"));
@@ -149,8 +156,8 @@ impl Judge<'_> {
                 self.moved |= self.cx.kind(&path) != FileKind::File;
                 self.keeps(place, &path, target)?;
             }
-            self.check_target(place, source, target, true)?;
-            self.lands(place, source, target)?;
+            self.check_target(place, source, target, (true, anew))?;
+            self.lands(place, source, target, anew)?;
         }
         // No code is new that only goes to another folder.
         self.writes_code = before || self.writes_code && !known;
@@ -216,12 +223,19 @@ impl Judge<'_> {
     }
 
     /// Notes the names that a source gets.
-    fn lands(&mut self, place: &Place, source: &Arg, target: &Arg) -> Result<(), Denial> {
+    fn lands(
+        &mut self,
+        place: &Place,
+        source: &Arg,
+        target: &Arg,
+        anew: bool,
+    ) -> Result<(), Denial> {
         let (sources, targets) = (self.paths(place, source), self.paths(place, target));
         let (sources, targets) = (self.soften(sources)?, self.soften(targets)?);
         for to in targets.unwrap_or_default() {
             let real = self.cx.resolve(&to)?;
-            let folder = real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let there = real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let folder = there && !anew;
             let names = sources.iter().flatten().filter_map(|source| source.file_name());
             let ends =
                 names.map(|name| if folder { real.path.join(name) } else { real.path.clone() });
@@ -279,13 +293,13 @@ impl Judge<'_> {
             || self.cx.ignores(relative)
     }
 
-    /// Checks the name that a source gets.
+    /// Checks the name that a source gets; `anew`: it takes the place of the target itself.
     fn check_target(
         &mut self,
         place: &Place,
         source: &Arg,
         target: &Arg,
-        recursive: bool,
+        (recursive, anew): (bool, bool),
     ) -> Result<(), Denial> {
         let targets = self.paths(place, target);
         let Some(targets) = self.soften(targets)? else { return Ok(()) };
@@ -295,7 +309,8 @@ impl Judge<'_> {
         let slash = target.head().ends_with('/');
         for to in targets {
             let real = self.cx.resolve(&to)?;
-            let folder = slash || real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let there = slash || real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let folder = there && !anew;
             // `FOLDER/.`, and on some machines `FOLDER/`, stands for what is in the folder.
             let inner = source.head().ends_with(['/', '.']);
             let mut names = if !folder || inner { vec![to.clone()] } else { Vec::new() };

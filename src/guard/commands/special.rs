@@ -1,6 +1,6 @@
 //! Operands and values of listed programs that need separate checks.
 
-use super::options::{Parsed, unknown_option};
+use super::options::{Parsed, inline, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
@@ -34,7 +34,7 @@ impl Judge<'_> {
         let unknown = || Err(unknown_option(name, &first));
         match check {
             "copy" => self.copies(place, operands, parsed),
-            "move" => self.moves(place, operands),
+            "move" => self.moves(place, operands, parsed),
             "revisions" => self.revisions(place, operands),
             "stage" => self.stages(place, name, operands, parsed),
             "unstage" => self.unstages(place, name, operands, parsed),
@@ -201,6 +201,10 @@ impl Judge<'_> {
                 let Some(text) = label.text() else { return unknown() };
                 self.target(place, name, &Arg::of(text.strip_prefix("//").unwrap_or(text)))
             }),
+            "nothing" if !operands.is_empty() => unknown(),
+            // It reads what to run from its input.
+            "nothing" if parsed.names.is_empty() => Err(inline(name)),
+            "nothing" => Ok(()),
             "line" => operands.iter().try_for_each(|line| match line.text() {
                 Some(line) => self.line_of_sh(place, line),
                 None => unknown(),
