@@ -125,6 +125,24 @@ impl Parser {
         }
     }
 
+    /// The text of `$(cat <<'END' … END)`, from its parenthesis on.
+    fn document_of_cat(&mut self) -> Option<String> {
+        if !self.looks_at("(cat <<'") || !self.waiting.is_empty() {
+            return None;
+        }
+        let rest: String = self.chars[self.at..].iter().collect();
+        let (end, body) = rest.strip_prefix("(cat <<'")?.split_once("'\n")?;
+        let (text, after) = body.split_once(&format!("\n{end}\n"))?;
+        let after = after.trim_start().strip_prefix(')')?;
+        let plain = !end.is_empty() && end.bytes().all(|b| b.is_ascii_alphabetic());
+        if !plain || text.lines().any(|line| line == end) || !leaves_end(text) {
+            return None;
+        }
+        self.dollars = true;
+        self.at = self.chars.len() - after.chars().count();
+        Some(text.trim_end_matches('\n').to_owned())
+    }
+
     /// The expansion after a dollar sign.
     fn dollar(&mut self, quoted: bool) -> Result<Piece, Denial> {
         if self.looks_at("((") {
@@ -135,6 +153,9 @@ impl Parser {
         }
         if self.take("(pwd)") {
             return Ok(Piece::Variable { name: "PWD".to_owned(), quoted });
+        }
+        if quoted && let Some(text) = self.document_of_cat() {
+            return Ok(Piece::Text(text));
         }
         if self.take("(") {
             self.dollars = true;
@@ -170,6 +191,25 @@ impl Parser {
             Ok(Piece::Text("$".to_owned()))
         }
     }
+}
+
+/// Does every shell find the end of a substitution behind this text? Older ones look for it without
+/// regard to a here-document, but for quotes, comments, and parentheses in pairs.
+fn leaves_end(text: &str) -> bool {
+    let mut open = 0_usize;
+    let mut blank = true;
+    for c in text.chars() {
+        match c {
+            '\'' | '"' | '`' | '\\' | '$' => return false,
+            '#' if blank => return false,
+            '(' => open += 1,
+            ')' if open == 0 => return false,
+            ')' => open -= 1,
+            _ => {}
+        }
+        blank = c.is_whitespace();
+    }
+    open == 0
 }
 
 /// Ends a run of unquoted text.
