@@ -320,6 +320,40 @@ fn own_lines(place: &Place, files: &Machine<'_>, tier: Tier, wrong: &mut Vec<Str
 }
 
 #[test]
+fn links_and_strange_names_that_are_there_are_judged() {
+    let place = Place::new();
+    let linked = place.repo.join("linked");
+    fs::create_dir_all(&linked).expect("a folder");
+    std::os::unix::fs::symlink(&place.home, linked.join("home")).expect("a link");
+    for file in ["docs/a b.txt", "sub/--output=x", "tests/fixtures/HEAD", "tests/fixtures/x.txt"] {
+        fs::write(place.repo.join(file), "x\n").expect("a file");
+    }
+    let policy = place.policy();
+    for line in [
+        "grep -R x linked",
+        "grep -rRn x linked",
+        "diff -rN linked docs",
+        "for f in docs/*; do wc -l $f; done",
+        "cd sub && git diff *",
+        "cd sub && git add *",
+        "echo x > tests/fixtures/config",
+    ] {
+        assert!(!decide(&bash(line), &policy, &OsFiles).allowed(), "{line}");
+    }
+    for line in [
+        "grep -rn x linked",
+        "grep -R x src docs",
+        "diff -r docs src",
+        "for f in docs/*; do wc -l \"$f\"; done",
+        "for f in src/*; do wc -l $f; done",
+        "echo x > tests/fixtures/x.txt",
+    ] {
+        let decision = decide(&bash(line), &policy, &OsFiles);
+        assert!(decision.allowed(), "{line}: {decision:?}");
+    }
+}
+
+#[test]
 fn what_is_tracked_is_told_by_the_index_also_in_a_worktree() {
     let place = Place::new();
     let git = |folder: &Path, arguments: &[&str]| {

@@ -123,6 +123,12 @@ impl Denial {
     }
 }
 
+/// The denial of a call that writes code and runs it.
+pub(super) fn runs_what_it_writes() -> Denial {
+    Denial::new("program.script", "this call writes the code that it runs")
+        .instead("write the file first, with the create tool, and run it in a call of its own")
+}
+
 /// A part of a call on one line, cut to a length that people read.
 fn shorten(part: &str) -> String {
     let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::addresses::is_elsewhere;
 use super::options::unknown_option;
-use super::runs_what_it_writes;
-use crate::guard::denial::Denial;
+use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::table::Kind;

@@ -7,9 +7,8 @@ use super::git_config::{config, setting_is_harmless};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
 use super::remove::BY_PATCH;
-use super::runs_what_it_writes;
 use crate::guard::call_context::{ReadKind, secret};
-use crate::guard::denial::Denial;
+use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::programs::git_refused::{
@@ -75,11 +74,13 @@ impl Judge<'_> {
 
     /// Hooks run what this call writes: a new hook with almost any command, and new code that a
     /// hook checks with a commit.
-    fn runs_no_new_hooks(&self, verb: &str) -> Result<(), Denial> {
-        if self.cx.changed().is_empty() {
+    fn runs_no_new_hooks(&mut self, verb: &str) -> Result<(), Denial> {
+        let commits = verb == "commit";
+        if self.cx.changed().is_empty() && !commits {
             return Ok(());
         }
         let folders = self.cx.hook_folders();
+        self.runs_code |= commits && !folders.is_empty();
         let is_hook = |path: &PathBuf| {
             folders.iter().any(|folder| path.starts_with(folder))
                 || path.components().any(|part| {
@@ -87,7 +88,7 @@ impl Judge<'_> {
                 })
         };
         let hooked = self.cx.changed().iter().any(is_hook);
-        if hooked || verb == "commit" && self.writes_code && !folders.is_empty() {
+        if hooked || commits && self.writes_code && !folders.is_empty() {
             return Err(runs_what_it_writes());
         }
         Ok(())
@@ -146,7 +147,12 @@ impl Judge<'_> {
             let text = match arg {
                 Arg::Text(text) => text.clone(),
                 Arg::Pattern(text) if aims_at_secrets(text) => return Err(secret(Path::new(text))),
-                Arg::Pattern(_) => continue,
+                // A name that it finds may be an option.
+                Arg::Pattern(_) => {
+                    let found = self.paths(place, arg);
+                    self.soften(found)?;
+                    continue;
+                }
                 Arg::Open { .. } => {
                     return Err(Denial::new(
                         "shell.unknown-word",
@@ -258,6 +264,10 @@ impl Judge<'_> {
         }
         if text.starts_with(':') || text.contains(['*', '?', '[']) {
             self.bulk(name)?;
+            if matches!(arg, Arg::Pattern(_)) {
+                let found = self.paths(place, arg);
+                self.soften(found)?;
+            }
             let excluded =
                 text.starts_with(":!") || text.starts_with(":^") || text.starts_with(":(exclude)");
             if !excluded

@@ -30,7 +30,7 @@ mod wrappers;
 use std::path::Path;
 
 use super::call_context::{CallContext, ReadKind, WriteKind};
-use super::denial::{Denial, blocked_pattern};
+use super::denial::{Denial, blocked_pattern, runs_what_it_writes};
 use super::files::FileKind;
 use super::line::{Arg, Judge, Place, Streams};
 use super::programs::verbs::refuse_publishing;
@@ -195,6 +195,7 @@ impl Judge<'_> {
         }
         let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         refuse_publishing(&stem.unwrap_or_default())?;
+        self.runs_code = true;
         if self.writes_code {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
@@ -227,6 +228,7 @@ impl Judge<'_> {
             if self.cx.changed().contains(&real.path) {
                 return Err(runs_what_it_writes());
             }
+            self.scripts.insert(real.path.clone());
             found |= real.kind == FileKind::File && self.cx.inside(&real.path);
         }
         if found {
@@ -404,11 +406,6 @@ pub(super) fn unknown_program(name: &str) -> Denial {
     Denial::new("shell.unknown-program", format!("unknown program `{name}`")).instead(
         "use a program of the project's own toolchain, a script of the repository, or ask for it under `allow:` in TASK.md",
     )
-}
-
-fn runs_what_it_writes() -> Denial {
-    Denial::new("program.script", "this call writes the code that it runs")
-        .instead("write the file first, with the create tool, and run it in a call of its own")
 }
 
 /// The context of a call, for functions that need no walk.

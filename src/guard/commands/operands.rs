@@ -4,11 +4,10 @@ use super::addresses::{fetched, is_elsewhere};
 use super::build_tasks;
 use super::offline::{is_dry_run, refuse_registry};
 use super::options::{Parsed, inline, number, parse, unknown_option};
-use super::runs_what_it_writes;
 use super::script_words::is_script_runner;
 use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
-use crate::guard::denial::Denial;
+use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::programs::table::{self, Entry, Kind};
@@ -57,6 +56,7 @@ impl Judge<'_> {
             }
             parsed => parsed?,
         };
+        self.runs_code |= entry.runs;
         if entry.runs && self.writes_code {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
@@ -178,7 +178,8 @@ impl Judge<'_> {
                 if self.is_fetched(place, name, operand, parsed) {
                     return Err(fetched(name));
                 }
-                return self.run(place, all, Streams::default()).map(|()| true);
+                // Nothing of this shell changes.
+                return self.run(&mut place.inner(), all, Streams::default()).map(|()| true);
             }
             if kind == Kind::Target && self.is_program(place, name, operand) {
                 return self.run(place, all, Streams::default()).map(|()| true);
@@ -319,8 +320,16 @@ impl Judge<'_> {
                 self.reads(place, value, ReadKind::Tree)?;
                 self.in_workspace(place, value)
             }
-            Kind::Config | Kind::Tree => self.reads(place, value, ReadKind::Tree),
+            Kind::Config => self.reads(place, value, ReadKind::Tree),
+            Kind::Tree => {
+                self.reads(place, value, ReadKind::Tree)?;
+                self.reads_links(place, value)
+            }
             Kind::GrepRoot if stream => Ok(()),
+            Kind::GrepRoot if parsed.has(&["-R"]) => {
+                self.reads(place, value, grep(parsed))?;
+                self.reads_links(place, value)
+            }
             Kind::GrepRoot => self.reads(place, value, grep(parsed)),
             Kind::SearchRoot => self.reads(place, value, search(name, parsed)),
             Kind::Name => self.reads(place, value, ReadKind::Name),
@@ -419,6 +428,11 @@ impl Judge<'_> {
     }
 
     fn makes(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        // `mkdir -p new/..` makes a folder that the whole path does not show.
+        if value.head().trim_start_matches("../").contains("/..") {
+            let hidden = Denial::new("path.unknown", "it has `..` behind a name");
+            self.soften::<()>(Err(hidden.instead("write the path without it")))?;
+        }
         let paths = self.paths(place, value);
         for path in self.soften(paths)?.unwrap_or_default() {
             // A folder that is there already stays as it is.

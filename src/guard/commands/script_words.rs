@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use super::options::{not_known, number, unknown_option};
-use super::runs_what_it_writes;
-use crate::guard::denial::Denial;
+use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;

@@ -3,6 +3,7 @@
 use super::options::Parsed;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams};
 use crate::guard::programs::table::{Entry, Kind};
 
@@ -29,6 +30,33 @@ impl Judge<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks the links in a folder, for a program that follows them.
+    pub(super) fn reads_links(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        if self.sandboxed {
+            return Ok(());
+        }
+        for path in self.paths(place, value)? {
+            if self.cx.resolve(&path)?.kind != FileKind::Dir {
+                continue;
+            }
+            let tree = self.cx.entries(&path);
+            if !tree.all {
+                return Err(Denial::new(
+                    "path.too-large",
+                    "the folder is too large to check for links",
+                )
+                .instead("use `grep -r`, which follows none, or a subfolder"));
+            }
+            self.cx.spend(tree.paths.len())?;
+            for entry in &tree.paths {
+                if matches!(self.cx.kind(entry), FileKind::Link(_)) {
+                    self.cx.read(entry, ReadKind::Content)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

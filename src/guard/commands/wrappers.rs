@@ -1,5 +1,7 @@
 //! Programs that run another one, which is judged instead.
 
+use std::collections::HashMap;
+
 use super::options::unknown_option;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
@@ -54,7 +56,7 @@ impl Judge<'_> {
     }
 
     /// `env NAME=VALUE … COMMAND`; without a command it prints the environment.
-    fn env(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
+    fn env(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
         let set = args
             .iter()
             .take_while(|arg| arg.head().contains('=') && !arg.head().starts_with('-'))
@@ -67,7 +69,7 @@ impl Judge<'_> {
             Some(first) if first.head().starts_with('-') => {
                 Err(unknown_option("env", first.head()))
             }
-            Some(_) => self.run(place, command, Streams::default()),
+            Some(_) => self.run(&mut place.inner(), command, Streams::default()),
         }
     }
 
@@ -161,7 +163,9 @@ impl Judge<'_> {
             }
             Err(denial) => return Err(denial),
         };
-        self.script(&mut Place { fixed: false, ..place.clone() }, &script)
+        // What the line outside sets is not exported.
+        let mut inner = Place { variables: HashMap::new(), fixed: false, ..place.clone() };
+        self.script(&mut inner, &script)
     }
 
     /// In a sandbox: the command behind a wrapper's options, as far as it can be told.

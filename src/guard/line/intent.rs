@@ -48,7 +48,7 @@ impl Reader {
             let pipelines = std::iter::once(&and_or.first).chain(rest);
             let pipelines = pipelines
                 .map(|pipeline| pipeline.seq.iter().map(|command| self.command(command)).collect());
-            List { pipelines: pipelines.collect(), all_or_nothing: true }
+            List { pipelines: pipelines.collect(), all_or_nothing: true, in_background: false }
         });
         Script { lists: lists.collect() }
     }
@@ -72,7 +72,11 @@ impl Reader {
             ast::Command::Function(function) => {
                 let body = self.compound(&function.body.0);
                 let command = PipelinePart::Compound(Box::new(body), Vec::new());
-                let list = List { pipelines: vec![vec![command]], all_or_nothing: true };
+                let list = List {
+                    pipelines: vec![vec![command]],
+                    all_or_nothing: true,
+                    in_background: false,
+                };
                 branches(vec![Script { lists: vec![list] }])
             }
             ast::Command::ExtendedTest(..) => branches(Vec::new()),
@@ -120,6 +124,7 @@ impl Reader {
                 let list = List {
                     pipelines: vec![vec![self.command(&coprocess.body)]],
                     all_or_nothing: true,
+                    in_background: false,
                 };
                 vec![Script { lists: vec![list] }]
             }
@@ -140,8 +145,11 @@ impl Reader {
         if scripts.is_empty() {
             return PipelinePart::Simple(simple);
         }
-        let list =
-            List { pipelines: vec![vec![PipelinePart::Simple(simple)]], all_or_nothing: true };
+        let list = List {
+            pipelines: vec![vec![PipelinePart::Simple(simple)]],
+            all_or_nothing: true,
+            in_background: false,
+        };
         scripts.push(Script { lists: vec![list] });
         branches(scripts)
     }

@@ -4,7 +4,7 @@
 //! intent does; everything else is passed over, and the walk continues.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
 use super::feeds::{feeds, gives, gives_alone, input, succeeds};
@@ -13,7 +13,7 @@ use super::parse::unclear;
 use super::place::Place;
 use super::value::Arg;
 use crate::guard::call_context::{CallContext, Noted, WriteKind};
-use crate::guard::denial::{Denial, DenialKind};
+use crate::guard::denial::{Denial, DenialKind, runs_what_it_writes};
 use crate::guard::explain::ExplainedParts;
 use crate::guard::programs::lists;
 use crate::guard::secrets;
@@ -49,6 +49,16 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) moved: bool,
     /// The line writes something that tools of the project run.
     pub(in crate::guard) writes_code: bool,
+    /// The line runs such a tool, or one of these scripts.
+    pub(in crate::guard) runs_code: bool,
+    pub(in crate::guard) scripts: BTreeSet<PathBuf>,
+    /// The text that the line writes.
+    pub(super) text: String,
+    /// The shell does not wait for a part of the line.
+    in_background: bool,
+    /// The shell splits names of files, and a name that it splits is there already.
+    splits: bool,
+    has_odd_names: bool,
     parts: ExplainedParts,
     depth: usize,
 }
@@ -70,6 +80,12 @@ impl<'a> Judge<'a> {
             landed: BTreeSet::new(),
             moved: false,
             writes_code: false,
+            runs_code: false,
+            scripts: BTreeSet::new(),
+            text: String::new(),
+            in_background: false,
+            splits: false,
+            has_odd_names: false,
             parts,
             depth: 0,
         }
@@ -109,6 +125,43 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Judges a whole line.
+    pub(super) fn line(&mut self, place: &mut Place, script: &Script) -> Result<(), Denial> {
+        self.in_any_order(|judge| {
+            judge.script(place, script)?;
+            // Only then does a later part run with an earlier one.
+            judge.runs_code &= judge.in_background;
+            if !judge.in_background {
+                judge.scripts.clear();
+            }
+            Ok(())
+        })?;
+        let workspace = &self.cx.policy().workspace;
+        let odd =
+            self.has_odd_names || self.cx.written().iter().any(|path| is_odd(path, workspace));
+        if self.splits && odd {
+            return Err(unclear("an unquoted variable with names that the shell would split")
+                .instead("quote it: `\"$f\"`"));
+        }
+        Ok(())
+    }
+
+    /// Judges parts that may run in another order than they are written: what one of them runs
+    /// must not be what another one writes.
+    fn in_any_order(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), Denial>,
+    ) -> Result<(), Denial> {
+        let before = (self.runs_code, std::mem::take(&mut self.scripts));
+        self.runs_code = false;
+        work(self)?;
+        let runs_new = self.runs_code && self.writes_code
+            || self.scripts.iter().any(|script| self.cx.changed().contains(script));
+        self.runs_code |= before.0;
+        self.scripts.extend(before.1);
+        if runs_new { self.soften::<()>(Err(runs_what_it_writes())).map(drop) } else { Ok(()) }
+    }
+
     /// Does `work` one level deeper.
     pub(in crate::guard) fn deeper<T>(
         &mut self,
@@ -135,19 +188,12 @@ impl<'a> Judge<'a> {
         let before = place.folders.clone();
         let fixed = place.fixed;
         place.fixed |= !list.all_or_nothing;
+        self.in_background |= list.in_background;
         for (at, pipeline) in list.pipelines.iter().enumerate() {
             place.straight = !place.fixed && at == 0;
             match pipeline.as_slice() {
                 [command] => self.command(place, command, Streams::default())?,
-                commands => {
-                    let mut fed = false;
-                    for (at, command) in commands.iter().enumerate() {
-                        let mut inner = place.inner();
-                        inner.read |= at + 1 < commands.len();
-                        self.command(&mut inner, command, Streams { fed })?;
-                        fed = feeds(command);
-                    }
-                }
+                commands => self.in_any_order(|judge| judge.pipeline(place, commands))?,
             }
         }
         place.fixed = fixed;
@@ -158,6 +204,17 @@ impl<'a> Judge<'a> {
                     place.folders.push(folder);
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn pipeline(&mut self, place: &Place, commands: &[PipelinePart]) -> Result<(), Denial> {
+        let mut fed = false;
+        for (at, command) in commands.iter().enumerate() {
+            let mut inner = place.inner();
+            inner.read |= at + 1 < commands.len();
+            self.command(&mut inner, command, Streams { fed })?;
+            fed = feeds(command);
         }
         Ok(())
     }
@@ -176,8 +233,15 @@ impl<'a> Judge<'a> {
                 self.soften(judged.map_err(|denial| denial.within(&simple.text))).map(drop)
             }
             PipelinePart::Compound(compound, redirects) => {
+                let certain = place.straight && redirects.iter().all(succeeds);
+                let before = place.variables.clone();
                 self.redirects(place, redirects, gives(compound))?;
-                self.compound(place, compound)
+                self.compound(place, compound)?;
+                if !certain {
+                    // It may not run, and sets nothing then.
+                    place.variables.retain(|name, value| before.get(name) == Some(value));
+                }
+                Ok(())
             }
         }
     }
@@ -192,7 +256,10 @@ impl<'a> Judge<'a> {
             Compound::Branches(scripts) => {
                 scripts.iter().try_for_each(|script| self.script(&mut place.inner(), script))
             }
-            Compound::For { name, values, body } => self.for_loop(place, name, values, body),
+            // The next round meets what this one writes.
+            Compound::For { name, values, body } => {
+                self.in_any_order(|judge| judge.for_loop(place, name, values, body))
+            }
         }
     }
 
@@ -203,6 +270,10 @@ impl<'a> Judge<'a> {
         values: &[Word],
         body: &Script,
     ) -> Result<(), Denial> {
+        if place.variables.contains_key(name) {
+            let reused = unclear("a loop over a variable that has a value already");
+            self.soften::<()>(Err(reused.instead("give the loop a variable of its own")))?;
+        }
         let mut known = Vec::new();
         for value in values {
             known.push(self.expand(place, value)?);
@@ -215,6 +286,11 @@ impl<'a> Judge<'a> {
         for value in known {
             if matches!(value, Arg::Open { .. }) {
                 self.soften::<()>(Err(unclear("a loop over values that are not known")))?;
+            }
+            if matches!(value, Arg::Pattern(_)) && !self.sandboxed {
+                let found = self.paths(place, &value)?;
+                let is_odd = |path: &PathBuf| place.folders.iter().all(|at| is_odd(path, at));
+                self.has_odd_names |= found.iter().any(is_odd);
             }
             self.cx.spend(COST_OF_A_ROUND)?;
             let mut inner = place.inner();
@@ -238,6 +314,7 @@ impl<'a> Judge<'a> {
         for (name, value) in &simple.variables {
             let value = self.argument(place, value)?;
             if simple.words.is_empty()
+                && simple.redirects.is_empty()
                 && place.straight
                 && is_plain_name(name)
                 && !value.head().contains(['[', '$', '`'])
@@ -354,8 +431,7 @@ impl<'a> Judge<'a> {
                 }
                 Piece::Variable { name, quoted } => match self.value_of(place, name)? {
                     Arg::Text(part) => {
-                        let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=,+@%-".contains(c);
-                        if !quoted && (part.is_empty() || !part.chars().all(plain)) {
+                        if !quoted && (part.is_empty() || !part.chars().all(stays_whole)) {
                             self.soften::<()>(Err(unclear("an unquoted variable")))?;
                             open = Some(false);
                         }
@@ -363,6 +439,7 @@ impl<'a> Judge<'a> {
                         add(&part, open);
                     }
                     Arg::Pattern(part) => {
+                        self.splits |= !quoted && !self.sandboxed;
                         pattern = true;
                         add(&part, open);
                     }
@@ -412,6 +489,17 @@ impl<'a> Judge<'a> {
         self.soften(unknown)
             .map(|known| known.unwrap_or(Arg::Open { head: String::new(), quoted: true }))
     }
+}
+
+/// Does the shell leave a character of an unquoted variable as it is?
+fn stays_whole(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_./:=,+@%-".contains(c)
+}
+
+/// Has a path below a folder a character that splits an unquoted word, or makes it a pattern?
+fn is_odd(path: &Path, folder: &Path) -> bool {
+    let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
+    !below.chars().all(|c| stays_whole(c) || c.is_alphanumeric())
 }
 
 /// A name that means nothing to the shell, and that no program knows.

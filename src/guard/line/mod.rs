@@ -88,7 +88,7 @@ fn looked_at(
     let documents = policy.tier.is_sandboxed() && line.contains("<<");
     let judged = match parse(line) {
         Ok(_) if documents => judge.look_through_line(line, &mut place),
-        Ok(script) => judge.script(&mut place, &script),
+        Ok(script) => judge.line(&mut place, &script),
         Err(denial) => {
             // A reason that names the intent helps more than one that names the syntax.
             judge.sandboxed = true;

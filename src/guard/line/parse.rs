@@ -4,7 +4,7 @@
 //! arrays, functions, arithmetic, brace expansion, `${…}` beyond a plain name, process
 //! substitution, or a here-document next to a substitution.
 
-use super::ast::{Compound, List, PipelinePart, Script, Simple, Word};
+use super::ast::{Compound, List, Piece, PipelinePart, Script, Simple, Word};
 use crate::guard::denial::Denial;
 
 /// How deep groups and substitutions may nest.
@@ -188,7 +188,7 @@ impl Parser {
 
     fn list(&mut self) -> Result<List, Denial> {
         self.blanks();
-        let mut list = List { pipelines: Vec::new(), all_or_nothing: true };
+        let mut list = List { all_or_nothing: true, ..List::default() };
         loop {
             // What follows `! …` runs where it failed.
             list.all_or_nothing &= self.reserved() != Some("!");
@@ -209,6 +209,7 @@ impl Parser {
             Some('&') => {
                 self.at += 1;
                 list.all_or_nothing = false;
+                list.in_background = true;
             }
             Some(_) => return Err(unclear("an unexpected character")),
         }
@@ -217,15 +218,21 @@ impl Parser {
 
     fn pipeline(&mut self) -> Result<Vec<PipelinePart>, Denial> {
         self.blanks();
-        while self.reserved() == Some("!") || self.reserved() == Some("time") {
-            if self.reserved() == Some("!") {
-                self.at += 1;
-            } else {
-                self.at += 4;
-            }
+        let mut timed = false;
+        while let Some(word @ ("!" | "time")) = self.reserved() {
+            self.at += word.len();
+            timed |= word == "time";
             self.blanks();
         }
-        let mut commands = vec![self.command()?];
+        let first = self.command()?;
+        // For `sh` it is a program, which changes nothing of the shell itself.
+        if timed
+            && let PipelinePart::Simple(simple) = &first
+            && matches!(simple.words.first().map(Word::text), None | Some(Some("cd" | "export")))
+        {
+            return Err(unclear("`time` before a command of the shell itself"));
+        }
+        let mut commands = vec![first];
         loop {
             self.blanks();
             if self.looks_at("||") || !(self.take("|&") || self.take("|")) {
@@ -251,9 +258,10 @@ impl Parser {
                 let condition = self.script(&["do"])?;
                 let body = self.body()?;
                 // The second round meets what the first one did.
-                Compound::Branches(vec![condition, body.clone(), body])
+                Compound::Branches(vec![condition.clone(), body.clone(), condition, body])
             }
             Some("for") => self.for_loop()?,
+            Some("[[") => return self.question().map(PipelinePart::Simple),
             Some(word) => return Err(unclear(&format!("`{word}`"))),
             None if self.looks_at("((") => return Err(unclear("arithmetic")),
             None if self.take("(") => {
@@ -273,6 +281,30 @@ impl Parser {
                 None => return Ok(PipelinePart::Compound(Box::new(compound), redirects)),
             }
         }
+    }
+
+    /// `[[ … ]]`, as far as it asks what `test` asks, too. Comparing numbers would evaluate words.
+    fn question(&mut self) -> Result<Simple, Denial> {
+        let start = self.at;
+        self.at += "[[".len();
+        let mut words = vec![Word { pieces: vec![Piece::Text("test".to_owned())] }];
+        loop {
+            self.blanks();
+            if self.reserved() == Some("]]") {
+                self.at += "]]".len();
+                break;
+            }
+            if self.ends_word() {
+                return Err(unclear("more than one question in `[[`"));
+            }
+            let word = self.word()?;
+            if matches!(word.text(), Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")) {
+                return Err(unclear("a comparison of numbers in `[[`").instead("use `[`"));
+            }
+            words.push(word);
+        }
+        let text = self.chars[start..self.at].iter().collect();
+        Ok(Simple { words, text, ..Simple::default() })
     }
 
     fn word_of(&mut self, word: &'static str) -> Result<(), Denial> {

@@ -46,7 +46,7 @@ impl Place {
     }
 
     /// The same in a part that runs once, several times, or not at all.
-    pub(super) fn inner(&self) -> Self {
+    pub(in crate::guard) fn inner(&self) -> Self {
         Self { fixed: true, straight: false, ..self.clone() }
     }
 }

@@ -21,6 +21,8 @@ const INCLUDES: &[&str] = &[
     "go:embed",
     ".incbin",
     "@embedFile",
+    "?raw",
+    "?url",
 ];
 
 impl Judge<'_> {
@@ -46,9 +48,18 @@ impl Judge<'_> {
         for text in texts {
             // `go generate` runs such a line.
             self.writes_code |= text.contains("go:generate");
+            self.text.push_str(&text);
             if let Some(path) = revealed(&text) {
                 return Err(secret(Path::new(path)));
             }
+        }
+        // One command may write the beginning of a word, and the next one its end.
+        if let Some(path) = revealed(&self.text) {
+            return Err(secret(Path::new(path)));
+        }
+        if hides_include(&self.text) {
+            return Err(Denial::new("secret.file", "it includes a file whose name is not plain")
+                .instead("write the name as one literal without escapes, in one piece"));
         }
         Ok(())
     }
@@ -61,6 +72,45 @@ fn plain(word: &Word) -> String {
         _ => " ".to_owned(),
     };
     word.pieces.iter().map(text).collect()
+}
+
+/// Does a text take a file into a program by anything but one plain name? The name may be that of a
+/// secret.
+fn hides_include(text: &str) -> bool {
+    let plain = |name: &str, end: char| {
+        let rest = name.trim_start_matches(|c: char| c.is_alphanumeric() || "_./- +".contains(c));
+        rest.len() < name.len() && rest.starts_with(end)
+    };
+    let is_prose = |rest: &str| {
+        rest.is_empty() || rest.starts_with(['`', '.', '?']) || {
+            let word = rest.trim_start();
+            word.len() < rest.len()
+                && !word.starts_with("as ")
+                && word.starts_with(|c: char| c.is_alphanumeric())
+        }
+    };
+    let of_rust = ["include_str", "include_bytes", "include"].iter().any(|name| {
+        text.split(name).skip(1).any(|rest| {
+            let Some(rest) = rest.strip_prefix('!') else {
+                return name.len() > "include".len() && !is_prose(rest);
+            };
+            let opened = rest.trim_start().strip_prefix(['(', '[', '{']);
+            match opened.map(str::trim_start) {
+                Some(rest) => !rest.strip_prefix('"').is_some_and(|name| plain(name, '"')),
+                None => !is_prose(rest),
+            }
+        })
+    });
+    let of_c = text.split('#').skip(1).any(|rest| {
+        let Some(rest) = rest.trim_start().strip_prefix("include") else { return false };
+        let rest = rest.trim_start();
+        match rest.chars().next() {
+            Some('"') => !plain(&rest[1..], '"'),
+            Some('<') => !plain(&rest[1..], '>'),
+            _ => !is_prose(rest) && !rest.starts_with(char::is_lowercase),
+        }
+    });
+    of_rust || of_c
 }
 
 /// The secret that a text takes into a program, or that it, as a line of `.gitignore`, shows to git.
@@ -76,6 +126,33 @@ fn revealed(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_included_by_one_plain_name() {
+        for text in [
+            "include_str!(concat!(\"..\", \"/.e\", \"nv\"))",
+            "include_str!(\"../.e\\x6ev\")",
+            "include_bytes! [ \"../.%s\" ]",
+            "macro_rules! i { ($a:expr) => { include_str!($a) } }",
+            "use std::include_str as i;",
+            "run!(include_str)",
+            "include!(\"../.e",
+            "#define E <../.e##nv>\n#  include E\n",
+            "#include \"../.\\\nenv\"",
+        ] {
+            assert!(hides_include(text), "{text}");
+        }
+        for text in [
+            "const S: &str = include_str!(\"../a b/x-1.txt\");",
+            "include!( \"gen.rs\" );",
+            "#include <sys/stat.h>\n# include \"env.h\"\n",
+            "`include_str!` takes a file, and include_bytes! too.",
+            "# includes a parser\n#include",
+            "include the tests",
+        ] {
+            assert!(!hides_include(text), "{text}");
+        }
+    }
 
     #[test]
     fn a_secret_that_a_text_reveals_is_found() {
