@@ -225,8 +225,13 @@ impl Case {
             "go" => &["go"],
             _ => &[],
         };
+        const NAMED: [&str; 18] = [
+            "bash", "bc", "cc", "cmake", "go", "javac", "jq", "make", "node", "npm", "perl", "php",
+            "prove", "python3", "ruby", "sqlite3", "tclsh", "xmllint",
+        ];
         let check = self.check.as_deref().unwrap_or_default();
-        let named = ["javac", "tclsh"].into_iter().filter(|program| check.contains(program));
+        let words = check.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let named = words.filter(|word| NAMED.contains(word));
         needs.iter().copied().chain(named).all(|program| which::which(program).is_ok())
     }
 
