@@ -78,9 +78,8 @@ pub(super) async fn assemble(
     let scratch = launch::scratch()?;
     gc::collect(&claim.runs, &claim.run, scratch.path())?;
     let heartbeat = Heartbeat::start(&claim.folder)?;
-    let chosen = tier::choose(plan.settings.sandbox, at.place.root())?;
-    let told = chosen.notice();
-    let tier = (chosen.tier, chosen.programs);
+    let told = plan.chosen.notice();
+    let tier = (plan.chosen.tier, plan.chosen.programs.clone());
     let settings = &plan.settings;
     let secrets = SecretFiles::find(&at.place.repo, settings)?;
     let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), secrets)?;
@@ -148,7 +147,7 @@ async fn finish(
 ) -> Result<Assembled, Failure> {
     let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory, .. } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);

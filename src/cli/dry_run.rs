@@ -12,7 +12,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
-use super::{environment, launch, tier};
+use super::{environment, launch};
 use crate::config::Settings;
 use crate::engine::{NextStep, Spent, lessons_for, next, require_checks, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
@@ -35,8 +35,7 @@ pub(super) fn dry_run(
     args: &RunArgs,
 ) -> Result<u8, Failure> {
     let plan = &RunPlan::of(at, args)?;
-    let RunPlan { task, settings, preflight, command, .. } = plan;
-    let chosen = tier::choose(settings.sandbox, at.place.root())?;
+    let RunPlan { task, settings, preflight, command, chosen, .. } = plan;
     assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     let state = super::status::read_state(at)?;

@@ -1,11 +1,15 @@
 //! A run as far as it can be planned without changing anything: `--dry-run` stops here.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use crate::agent::AgentCommand;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::cli::mcp::{has_changed, memory, open_digest};
+use crate::cli::tier::{self, Chosen};
 use crate::config::{Settings, resolve};
 use crate::engine::Limits;
 use crate::mcp::MemorySources;
@@ -22,6 +26,7 @@ pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) command: AgentCommand,
     /// Memory that the agent may read, if there is any.
     pub(in crate::cli) memory: Option<MemorySources>,
+    pub(in crate::cli) chosen: Chosen,
 }
 
 impl RunPlan {
@@ -32,11 +37,18 @@ impl RunPlan {
             return Err(Failure::new(ExitCode::Invalid, has_changed(&at.folder.task_file)));
         }
         let settings = settings(&at.place, args, &task)?;
-        let preflight = preflight(at, &settings)?;
+        let (asked, root) = (settings.sandbox, at.place.root());
+        let (preflight, chosen) = thread::scope(|scope| {
+            // A sandbox takes a while to start, and a large repository to look at.
+            let chosen = scope.spawn(move || tier::choose(asked, root));
+            (preflight(at, &settings), chosen.join())
+        });
+        let preflight = preflight?;
         let templates = templates(&at.place)?;
         let command = launch::find_agent(&settings)?;
         let memory = memory::of_run(at.place.root(), &settings)?;
-        Ok(Self { task, settings, preflight, templates, command, memory })
+        let chosen = chosen.unwrap_or_else(|panic| resume_unwind(panic))?;
+        Ok(Self { task, settings, preflight, templates, command, memory, chosen })
     }
 }
 
