@@ -136,6 +136,17 @@ impl Ground {
                     && matches!(entry, Entry::File(_, other) if other.as_slice() == content)
             })
         };
+        // An edited file that is moved afterwards has neither its content nor its place.
+        let is_moved = |path: &Path| {
+            let is_edited = writes.iter().any(|write| *write == self.base.join(path));
+            is_edited
+                && now.iter().any(|(other, entry)| {
+                    let is_file = matches!(entry, Entry::File(_, content) if !content.is_empty());
+                    is_file
+                        && other.file_name() == path.file_name()
+                        && !self.start.contains_key(other)
+                })
+        };
         for path in changed {
             let shown = path.display();
             let Ok(below) = path.strip_prefix("repo") else {
@@ -172,7 +183,7 @@ impl Ground {
                 continue;
             }
             match (self.start.get(path), now.get(path)) {
-                (Some(Entry::File(_, before)), None) if !is_there(before) => {
+                (Some(Entry::File(_, before)), None) if !is_there(before) && !is_moved(path) => {
                     faults.push(format!("lost {}", below.display()));
                 }
                 (Some(Entry::File(_, before)), Some(Entry::File(_, after)))
