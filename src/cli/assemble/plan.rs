@@ -26,6 +26,7 @@ pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) command: AgentCommand,
     /// Memory that the agent may read, if there is any.
     pub(in crate::cli) memory: Option<MemorySources>,
+    /// The tier, and why it is not a better one.
     pub(in crate::cli) chosen: Chosen,
 }
 

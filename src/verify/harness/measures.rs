@@ -19,14 +19,13 @@ pub(super) fn is_measure<'p>(
     start: &dyn SourceTree,
     path: &Path,
     lines: &[String],
-    harness: impl Iterator<Item = &'p PathBuf>,
+    mut harness: impl Iterator<Item = &'p PathBuf>,
 ) -> bool {
     if is_source(path) {
         const TABLES: &str =
             "cases expectations expected fixtures golden scenarios testcases testdata vectors";
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        return lists(TABLES, stem)
-            && harness.into_iter().any(|from| names_module(start, from, stem));
+        return lists(TABLES, stem) && harness.any(|from| names_module(start, from, stem));
     }
     if !sounds(path, &MEASURES) {
         return false;
@@ -93,6 +92,7 @@ fn reads(start: &dyn SourceTree, from: &Path, path: &Path) -> bool {
             .is_some_and(|code| mentions(&code, file_name(path)) || in_folder(&code))
 }
 
+/// Whether code of the harness names a module.
 fn names_module(start: &dyn SourceTree, from: &Path, stem: &str) -> bool {
     text(start, from).is_some_and(|code| mentions(&code, stem))
 }

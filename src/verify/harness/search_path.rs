@@ -76,20 +76,23 @@ pub(super) fn folders<'t>(texts: impl Iterator<Item = &'t str>) -> BTreeSet<Path
     words.filter_map(|word| normal(Path::new(word))).collect()
 }
 
-/// Whether a new file has the name of a command of the system that these texts run, after they set
-/// where commands are looked for: `PATH=$PWD/bin:$PATH`.
-pub(super) fn is_command<'t>(
-    path: &Path,
+/// Whether these texts run a command of this name after they set where commands are looked for:
+/// `PATH=$PWD/bin:$PATH`.
+pub(super) fn takes_a_commands_place<'t>(
+    name: &str,
     mut texts: impl Iterator<Item = &'t str> + Clone,
 ) -> bool {
     static PATHS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"\bPATH["']?\]?\s*(?:\+?=|,|:\+?=)|\bpath\s*\+?=\s*\(|\bfind_program\b"#)
             .expect("valid")
     });
-    let name = file_name(path);
-    lists(COMMANDS, name)
-        && texts.clone().any(|text| PATHS.is_match(text))
+    texts.clone().any(|text| PATHS.is_match(text))
         && texts.any(|text| deciding::mentions(text, name))
+}
+
+/// Whether a name is that of a command of the system.
+pub(super) fn is_command_name(name: &str) -> bool {
+    lists(COMMANDS, name)
 }
 
 /// Whether a word is a command of the system, or of the shell.
@@ -99,7 +102,7 @@ pub(super) fn is_known_command(word: &str) -> bool {
         kill let local mapfile popd pushd pwd read readonly return set shift shopt source trap type
         typeset ulimit umask unset until wait while
     ";
-    lists(COMMANDS, word) || lists(BUILTINS, word)
+    is_command_name(word) || lists(BUILTINS, word)
 }
 
 /// Commands that checks use.

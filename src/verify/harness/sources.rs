@@ -185,8 +185,8 @@ pub(super) fn sourced(
     }
 }
 
-/// Whether commands compare what a function prints that no code defines yet. The sourced code has
-/// nothing but functions.
+/// Whether commands compare what a function prints that no code defines yet, and the sourced code
+/// neither asserts nor ends the shell.
 fn calls_unwritten(code: &str, all: &[ShellCommand]) -> bool {
     let is_unwritten = |it: &&ShellCommand| {
         it.words.first().is_some_and(|word| {

@@ -70,10 +70,13 @@ impl Work<'_> {
 
     /// Whether a judge would run a new file in place of a command of the system.
     fn is_command(&self, path: &Path) -> bool {
-        let judges = self.found.files.iter().chain(self.harness());
-        let codes: Vec<String> = judges.filter_map(|path| text(self.start(), path)).collect();
+        if !search_path::is_command_name(file_name(path)) {
+            return false;
+        }
+        let codes = self.harness().iter().filter_map(|path| text(self.start(), path));
+        let codes: Vec<String> = codes.collect();
         let texts = self.found.lines.iter().chain(&codes).map(String::as_str);
-        search_path::is_command(path, texts)
+        search_path::takes_a_commands_place(file_name(path), texts)
     }
 
     /// Whether a new `package.json` may name another file than the `index.js` that decides.
