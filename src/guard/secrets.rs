@@ -52,6 +52,15 @@ const NAMES: &[&str] = &[
     "pip.conf",
     "token.txt",
     "wp-config.php",
+    ".vault_pass",
+    ".vault_pass.txt",
+    "vault_pass.txt",
+    ".github_token",
+    "rclone.conf",
+    ".psql_history",
+    ".mysql_history",
+    ".python_history",
+    ".node_repl_history",
 ];
 
 /// Endings of copies.
@@ -66,8 +75,26 @@ const EXTENSIONS: &[&str] = &[
 ];
 
 /// Names without extension that are secret when they hold data, not code.
-const STEMS: &[&str] =
-    &["secret", "secrets", "credential", "credentials", "service-account", "service_account"];
+const STEMS: &[&str] = &[
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "creds",
+    "service-account",
+    "service_account",
+    "client_secret",
+    "client-secret",
+    "api_key",
+    "api-key",
+    "apikey",
+    "private_key",
+    "private-key",
+    "access_token",
+    "access-token",
+    "refresh_token",
+    "kubeconfig",
+];
 
 /// Extensions of data.
 const DATA: &[&str] =

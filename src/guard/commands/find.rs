@@ -1,6 +1,6 @@
 //! `find`: searches by name, size, and time. Actions that run, delete, or write are denied.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::options::unknown_option;
 use crate::guard::call_context::{ReadKind, secret};
@@ -122,7 +122,8 @@ impl Judge<'_> {
                 self.soften(judged)?;
                 return Ok(());
             } else if name == "-exec" && only_endings(&tests[..at]) {
-                return self.executes(place, &tests[at + 1..]);
+                let roots = if roots.is_empty() { &here } else { roots };
+                return self.executes(place, (roots, &tests[..at]), &tests[at + 1..]);
             } else if !PLAIN.contains(&name) {
                 return Err(unknown_option("find", test.head()));
             }
@@ -134,19 +135,14 @@ impl Judge<'_> {
 impl Judge<'_> {
     /// In a sandbox, what a search removes: no file that git tracks.
     fn removes_found(&mut self, place: &Place, roots: &[Arg], tests: &[Arg]) -> Result<(), Denial> {
-        let name = tests
-            .windows(2)
-            .find(|pair| matches!(pair[0].head(), "-name" | "-iname"))
-            .map(|pair| pair[1].head());
-        let Some(glob) = name.and_then(|name| globset::Glob::new(name).ok()) else {
+        let Some(glob) = name_of(tests) else {
             return self.remove(place, "find", roots);
         };
-        let glob = glob.compile_matcher();
         for root in roots {
             let paths = self.paths(place, root);
             for path in self.soften(paths)?.unwrap_or_default() {
                 let real = self.cx.resolve(&path)?.path;
-                let found = |file: &&std::path::PathBuf| {
+                let found = |file: &&PathBuf| {
                     file.starts_with(&real)
                         && file.file_name().is_some_and(|name| glob.is_match(name))
                 };
@@ -160,7 +156,12 @@ impl Judge<'_> {
     }
 
     /// A reader for files that are known by their endings.
-    fn executes(&mut self, place: &mut Place, words: &[Arg]) -> Result<(), Denial> {
+    fn executes(
+        &mut self,
+        place: &mut Place,
+        (roots, tests): (&[Arg], &[Arg]),
+        words: &[Arg],
+    ) -> Result<(), Denial> {
         let Some((end, command)) =
             words.split_last().filter(|(end, _)| matches!(end.head(), ";" | "+"))
         else {
@@ -176,8 +177,27 @@ impl Judge<'_> {
         {
             return Err(unknown_option("find", "-exec"));
         }
+        if let Some(glob) = name_of(tests).filter(|_| !matches!(program, "wc" | "ls")) {
+            for root in roots {
+                for path in self.paths(place, root)? {
+                    let tree = self.cx.entries(&path);
+                    let is_found =
+                        |file: &&PathBuf| file.file_name().is_some_and(|name| glob.is_match(name));
+                    for file in tree.paths.iter().filter(is_found) {
+                        self.cx.read(file, ReadKind::Content)?;
+                    }
+                }
+            }
+        }
         self.run(place, &command[..command.len() - 1], Streams::default())
     }
+}
+
+/// The names that the first test of names finds.
+fn name_of(tests: &[Arg]) -> Option<globset::GlobMatcher> {
+    let named = |pair: &&[Arg]| matches!(pair[0].head(), "-name" | "-iname");
+    let name = tests.windows(2).find(named)?[1].head();
+    Some(globset::Glob::new(name).ok()?.compile_matcher())
 }
 
 /// Do the tests find only names with a plain ending, such as `*.rs`?

@@ -16,21 +16,26 @@ impl Judge<'_> {
         changed.any(|path| rules(path) || self.cx.entries(path).paths.iter().any(rules))
     }
 
-    /// Keeps the lines of a `.gitignore`: they may hide secrets from git, and the next call would
-    /// stage them.
+    /// Keeps the lines of a `.gitignore`, and adds none that shows more: they may hide secrets from
+    /// git, and the next call would stage them.
     pub(in crate::guard) fn keeps_ignores(
         &self,
         path: &Path,
         write: WriteKind,
     ) -> Result<(), Denial> {
-        let takes = matches!(write, WriteKind::Change | WriteKind::Move);
-        let is_there = || self.cx.kind(path) == FileKind::File;
-        if !takes || path.file_name().is_none_or(|name| name != ".gitignore") || !is_there() {
+        if path.file_name().is_none_or(|name| name != ".gitignore") {
             return Ok(());
         }
-        let why = "it may take lines from .gitignore, which keep secrets out of git";
+        let takes = matches!(write, WriteKind::Change | WriteKind::Move);
+        let why = if takes && self.cx.kind(path) == FileKind::File {
+            "it may take lines from .gitignore, which keep secrets out of git"
+        } else if write != WriteKind::Mode && !self.hides_more {
+            "it may add a line to .gitignore that shows secrets to git"
+        } else {
+            return Ok(());
+        };
         Err(Denial::new("secret.file", why)
-            .instead("add a line with `>>`, or change it with the edit tool"))
+            .instead("add plain lines with `echo LINE >>`, or change it with the edit tool"))
     }
 
     /// Keeps the folder that a tool such as husky fills with hooks, and hides from git: git would

@@ -74,6 +74,15 @@ impl Judge<'_> {
             return Err(Denial::new("shell.unknown-program", "cannot tell which program this is")
                 .instead("write the program's name as plain text"));
         };
+        let splits = |arg: &Arg| matches!(arg, Arg::Open { quoted: false, .. });
+        if !self.sandboxed && name != "echo" && rest.iter().any(splits) {
+            // Options, names of files, or one more command for git.
+            return Err(Denial::new(
+                "shell.unknown-word",
+                format!("`{name}` has a word without quotes that may become any words"),
+            )
+            .instead("quote it, or write the word itself"));
+        }
         let mut judged = self.named(place, &name, rest, streams);
         if self.sandboxed && judged.as_ref().is_err_and(|denial| denial.rule == "program.install") {
             let words: Vec<Option<&str>> = rest.iter().map(Arg::text).collect();

@@ -10,12 +10,28 @@ use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_meaning, refuse_publishing, refuse_verb};
 use std::path::Path;
 
+/// Tools that run the examples in a text, or take in the files that it names.
+const RUN_EXAMPLES: &str = "deno sphinx-build sphinx-autobuild mkdocs mdbook pytest python python3";
+
 /// Characters that a shell would read.
 const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
+
+/// Is this no format of printf with a conversion that assigns, such as `%n` or `\x25hn`?
+fn sets_no_variable(format: &Arg) -> bool {
+    const PERCENTS: [&str; 6] = ["\\x25", "\\045", "\\45", "\\u25", "\\u0025", "\\U00000025"];
+    let text =
+        PERCENTS.iter().fold(format.head().replace("%%", ""), |text, it| text.replace(it, "%"));
+    let assigns = |rest: &str| {
+        let rest = rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '%');
+        rest.trim_start_matches(['h', 'l', 'L', 'q', 'j', 'z', 't']).starts_with('n')
+    };
+    !text.split('%').skip(1).any(assigns)
+}
 
 impl Judge<'_> {
     /// Judges a program of the table.
@@ -32,6 +48,10 @@ impl Judge<'_> {
                 Arg::Pattern(_) => self.reads(place, arg, ReadKind::Name),
                 Arg::Text(_) | Arg::Open { .. } => Ok(()),
             });
+        }
+        if name == "printf" && !self.sandboxed && !args.iter().all(sets_no_variable) {
+            return Err(Denial::new("shell.not-understood", "printf may set a variable by `%n`")
+                .instead("write the format as plain text"));
         }
         let parsed = match parse(name, args, entry) {
             Err(denial) if self.sandboxed => {
@@ -57,7 +77,9 @@ impl Judge<'_> {
             parsed => parsed?,
         };
         self.runs_code |= entry.runs;
-        if entry.runs && self.writes_code {
+        let program = name.split(' ').next().unwrap_or_default();
+        let writes = self.writes_code || self.writes_examples && lists(RUN_EXAMPLES, program);
+        if entry.runs && writes {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
         self.values(place, name, entry, &parsed, streams)?;

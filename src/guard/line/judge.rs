@@ -49,11 +49,15 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) moved: bool,
     /// The line writes something that tools of the project run.
     pub(in crate::guard) writes_code: bool,
+    /// The line writes a text whose examples some tools run.
+    pub(in crate::guard) writes_examples: bool,
     /// The line runs such a tool, or one of these scripts.
     pub(in crate::guard) runs_code: bool,
     pub(in crate::guard) scripts: BTreeSet<PathBuf>,
     /// The text that the line writes.
     pub(super) text: String,
+    /// The command prints lines that, in a `.gitignore`, only hide more.
+    pub(in crate::guard) hides_more: bool,
     /// The shell does not wait for a part of the line.
     in_background: bool,
     /// The shell splits names of files, and a name that it splits is there already.
@@ -80,9 +84,11 @@ impl<'a> Judge<'a> {
             landed: BTreeSet::new(),
             moved: false,
             writes_code: false,
+            writes_examples: false,
             runs_code: false,
             scripts: BTreeSet::new(),
             text: String::new(),
+            hides_more: false,
             in_background: false,
             splits: false,
             has_odd_names: false,

@@ -169,6 +169,8 @@ impl Judge<'_> {
                 let code =
                     own.map_or_else(|_| is_code(&real), |own| is_code(own) || is_hidden(own));
                 self.writes_code |= write != WriteKind::Mode && !real.starts_with("/dev") && code;
+                let ending = real.extension().and_then(|ending| ending.to_str());
+                self.writes_examples |= matches!(ending, Some("md" | "rst" | "adoc"));
             }
         }
         Ok(())

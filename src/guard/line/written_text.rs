@@ -45,6 +45,11 @@ impl Judge<'_> {
             | Redirect::WriteOther(_)
             | Redirect::Append(_) => None,
         }));
+        let data = redirects.iter().any(|redirect| matches!(redirect, Redirect::Data { .. }));
+        let known = lists("echo printf", program) || program == "cat" && args.len() == 1 && data;
+        self.hides_more = known
+            && args.iter().all(|arg| arg.text().is_some())
+            && !texts.iter().any(|text| text.contains('!') || has_code(text));
         for text in texts {
             // `go generate` runs such a line.
             self.writes_code |= text.contains("go:generate");
@@ -63,6 +68,12 @@ impl Judge<'_> {
         }
         Ok(())
     }
+}
+
+/// Is a character in a text written by its number?
+fn has_code(text: &str) -> bool {
+    let numbered = |c: char| c.is_ascii_digit() || "xuUc$`".contains(c);
+    text.split('\\').skip(1).any(|rest| rest.starts_with(numbered))
 }
 
 /// The plain text of a word.
