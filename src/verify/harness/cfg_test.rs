@@ -6,9 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::paths::folder;
 
 /// A test module of a file, or another test-only item that asserts.
 #[derive(Clone, Debug)]
@@ -21,11 +24,22 @@ struct Module {
     declared: bool,
     /// Another item than a module.
     item: bool,
+    /// It is compiled for tests only.
+    tests: bool,
+}
+
+/// What the trees say about the modules that a file declares.
+pub(super) struct Declared<'a> {
+    /// Does a new declaration stay?
+    pub(super) keeps: &'a dyn Fn(&str) -> bool,
+    /// Did the module's own file hold tests at the start, and has it not moved?
+    pub(super) tested: &'a dyn Fn(&str) -> bool,
 }
 
 /// The current text with the start's test modules in place of its own, or nothing if they are the
-/// same. New modules are taken out unless `keeps` their declaration.
-pub(super) fn put_back(start: &str, now: &str, keeps: &dyn Fn(&str) -> bool) -> Option<String> {
+/// same. New modules are taken out unless their declaration stays. Modules whose files hold tests
+/// are declared as at the start.
+pub(super) fn put_back(start: &str, now: &str, declared: &Declared<'_>) -> Option<String> {
     let (old, new) = (modules(start), modules(now));
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut taken: Vec<bool> = vec![false; new.len()];
@@ -51,11 +65,27 @@ pub(super) fn put_back(start: &str, now: &str, keeps: &dyn Fn(&str) -> bool) -> 
     for (at, module) in new.iter().enumerate().filter(|(at, _)| !taken[*at]) {
         let body = &now[module.span.clone()];
         let last = module.name.rsplit("::").next().unwrap_or(&module.name);
-        let tests =
-            if module.declared { !keeps(last) && last.contains("test") } else { has_tests(body) };
+        let tests = if module.declared {
+            !(declared.keeps)(last) && last.contains("test")
+        } else {
+            has_tests(body)
+        };
         if tests {
             debug_assert!(!taken[at]);
             edits.push((module.span.clone(), String::new()));
+        }
+    }
+    let (before, after) = (declarations(start), declarations(now));
+    for module in before.iter().filter(|module| (declared.tested)(&module.name)) {
+        let body = &start[module.span.clone()];
+        let is_new = |attribute: &str| attribute.contains("cfg") && !body.contains("cfg");
+        match after.iter().find(|other| other.name == module.name) {
+            Some(other) if is_new(&now[other.span.clone()]) => {
+                edits.push((other.span.clone(), body.to_owned()));
+            }
+            Some(_) => {}
+            None if is_written_out(now, &module.name) => {}
+            None => appended.push_str(&format!("\n{body}\n")),
         }
     }
     if edits.is_empty() && appended.is_empty() {
@@ -68,6 +98,16 @@ pub(super) fn put_back(start: &str, now: &str, keeps: &dyn Fn(&str) -> bool) -> 
     }
     text.push_str(&appended);
     Some(text)
+}
+
+/// The files that may hold a module which a source declares.
+pub(super) fn files_of(source: &Path, module: &str) -> [PathBuf; 2] {
+    let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    let own = match stem {
+        "mod" | "lib" | "main" => folder(source).to_owned(),
+        _ => folder(source).join(stem),
+    };
+    [own.join(format!("{module}.rs")), own.join(module).join("mod.rs")]
 }
 
 /// Whether a source holds test modules with tests inside.
@@ -97,6 +137,11 @@ pub(super) fn without_modules(code: &str) -> String {
     text
 }
 
+/// Is a module's content in this file now?
+fn is_written_out(code: &str, name: &str) -> bool {
+    Regex::new(&format!(r"\bmod\s+{name}\s*\{{")).is_ok_and(|module| module.is_match(code))
+}
+
 fn has_tests(body: &str) -> bool {
     ["#[test]", "::test]", "::test(", "#[rstest", "#[test_case", "proptest!", "#[quickcheck"]
         .iter()
@@ -116,6 +161,7 @@ fn asserting_item(code: &str, head: Range<usize>, end: usize, prefix: &str) -> O
         span: head.start..end,
         declared: false,
         item: true,
+        tests: true,
     })
 }
 
@@ -129,6 +175,15 @@ fn is_test_attribute(attribute: &str) -> bool {
 
 /// The test modules of a source in order, also those inside other modules.
 fn modules(code: &str) -> Vec<Module> {
+    items(code).into_iter().filter(|module| module.tests).collect()
+}
+
+/// The other modules whose content is in a file of their own.
+fn declarations(code: &str) -> Vec<Module> {
+    items(code).into_iter().filter(|module| !module.tests).collect()
+}
+
+fn items(code: &str) -> Vec<Module> {
     let scanner = Scanner { bytes: code.as_bytes() };
     let mut found = Vec::new();
     let mut open = vec![(0..code.len(), String::new())];
@@ -209,9 +264,10 @@ impl Scanner<'_> {
                         };
                         let declared = self.bytes.get(body) != Some(&b'{');
                         let name = format!("{prefix}{name}");
-                        if tests {
-                            found.push(Module { name, span: begins..ends, declared, item: false });
-                        } else if !declared {
+                        if tests || declared {
+                            let span = begins..ends;
+                            found.push(Module { name, span, declared, item: false, tests });
+                        } else {
                             open.push((body + 1..ends.saturating_sub(1), format!("{name}::")));
                         }
                         (item, tests) = (None, false);

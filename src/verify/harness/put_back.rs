@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
-use super::cfg_test;
+use super::cfg_test::{self, Declared};
 use super::conventions::Role;
 use super::deciding;
 use super::ends::{ends, ends_itself, is_compiled, of_programs, only_prints};
@@ -20,7 +20,7 @@ use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
 use super::judges::judges;
 use super::known_start::KnownStart;
-use super::paths::{extension, file_name, folder};
+use super::paths::{extension, file_name};
 use super::process_state;
 use super::programs::lists;
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
@@ -289,6 +289,10 @@ impl Work<'_> {
                 return self.restore(path);
             }
         }
+        // A makefile of the start takes it in by its name, so it can change everything there.
+        if old.is_none() && self.found.includes.contains(&*path.to_string_lossy()) {
+            return self.restore(path);
+        }
         // A makefile of the start may include a part by a pattern.
         if old.is_none() && extension(path) != "mk" && self.in_new_package(path) {
             return;
@@ -332,13 +336,30 @@ impl Work<'_> {
             let old = text(self.start(), from).unwrap_or_default();
             let new = text(self.now(), path).unwrap_or_default();
             let keeps = |module: &str| self.is_moved_module(path, module);
-            if let Some(merged) = cfg_test::put_back(&old, &new, &keeps) {
+            let tested = |module: &str| {
+                let files = cfg_test::files_of(path, module);
+                files.iter().any(|file| self.has_tests_of_its_own(file, &sources))
+            };
+            let declared = Declared { keeps: &keeps, tested: &tested };
+            if let Some(merged) = cfg_test::put_back(&old, &new, &declared) {
                 let kind = self.now().paths().get(*path).map(|entry| entry.kind);
                 let kind = kind.unwrap_or(EntryKind::Regular { executable: false });
                 self.result.changed.push((*path).clone());
                 self.writes.insert((*path).clone(), Some((kind, merged.into_bytes())));
             }
         }
+    }
+
+    /// Did a source hold tests at the start that no changed source holds now?
+    fn has_tests_of_its_own(&self, file: &Path, changed: &[&PathBuf]) -> bool {
+        let Some(code) = text(self.start(), file) else { return false };
+        let names = cfg_test::test_names(&code);
+        let holds = |path: &&&PathBuf| {
+            let own = text(self.now(), path).map(|code| cfg_test::test_names(&code));
+            own.is_some_and(|own| 2 * own.intersection(&names).count() >= names.len())
+        };
+        let others = || changed.iter().filter(|path| path.as_path() != file);
+        !names.is_empty() && cfg_test::holds_tests(&code) && !others().any(|path| holds(&path))
     }
 
     /// New sources with the deleted ones whose tests they hold.
@@ -365,12 +386,7 @@ impl Work<'_> {
 
     /// Whether the file of a declared module has the content of a file that was at the start.
     fn is_moved_module(&self, path: &Path, module: &str) -> bool {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-        let own = match stem {
-            "mod" | "lib" | "main" => folder(path).to_owned(),
-            _ => folder(path).join(stem),
-        };
-        let files = [own.join(format!("{module}.rs")), own.join(module).join("mod.rs")];
+        let files = cfg_test::files_of(path, module);
         files.iter().filter_map(|file| self.now().paths().get(file)).any(|entry| {
             self.start()
                 .paths()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::paths::{folder, inside, sounds_like_a_check};
+use super::compiler_flags::only_serve;
 use super::makefile::{Chunk, LineKind, first_target, parse, words};
 use super::manifests::{Manifests, Merged};
 
@@ -80,7 +81,7 @@ impl Merge<'_> {
         for chunk in self.new {
             if let LineKind::Variable { name, value } = &chunk.kind
                 && self.nth_old(name, 0).is_none()
-                && is_source_list(name, value)
+                && (is_source_list(name, value) || self.is_new_flags(chunk))
             {
                 merged.push(chunk.clone());
             }
@@ -103,6 +104,18 @@ impl Merge<'_> {
         merged
     }
 
+    /// Whether a new variable only adds what the work needs from a compiler.
+    fn is_new_flags(&self, chunk: &Chunk) -> bool {
+        let LineKind::Variable { name, value } = &chunk.kind else { return false };
+        let named = name.ends_with("FLAGS") || name.ends_with("LIBS");
+        let words = words(value);
+        let words: Vec<&String> = words.iter().collect();
+        named
+            && !changes_how_others_run(chunk)
+            && !words.is_empty()
+            && only_serve(self.around, &words)
+    }
+
     fn nth_old(&self, wanted: &str, nth: usize) -> Option<&Chunk> {
         nth_variable(self.old, wanted, nth)
     }
@@ -112,9 +125,8 @@ impl Merge<'_> {
         let LineKind::Variable { value: current, .. } = &now.kind else { return chunk.clone() };
         let (old, new) = (words(value), words(current));
         let added: Vec<&String> = new.iter().filter(|word| !old.contains(word)).collect();
-        let libraries = old.iter().all(|word| new.contains(word))
-            && added.iter().all(|word| word.starts_with("-l"));
-        if libraries || (self.is_shown_alone(name) && is_plain(current)) {
+        let serves = old.iter().all(|word| new.contains(word)) && only_serve(self.around, &added);
+        if serves || (self.is_shown_alone(name) && is_plain(current)) {
             return now.clone();
         }
         if !is_source_list(name, value) || !is_source_list(name, current) {
@@ -178,8 +190,9 @@ impl Merge<'_> {
             phony || is_source(word) || (!checks && self.around.names.contains(word.as_str()))
         });
         let missing = self.missing(needs, new_needs);
-        let same_recipe =
-            recipe == new_recipe || (!checks && self.only_sources(recipe, new_recipe));
+        let same_recipe = recipe == new_recipe
+            || only_libraries(recipe, new_recipe)
+            || (!checks && self.only_sources(recipe, new_recipe));
         if same_recipe && added_allowed && missing.is_empty() {
             return now.clone();
         }
@@ -206,7 +219,7 @@ impl Merge<'_> {
         let (old, new) = (words(old), words(new));
         let added = new.iter().filter(|word| !old.contains(word));
         let mut gone = old.iter().filter(|word| !new.contains(word));
-        added.clone().all(|word| is_source(word) || word.starts_with("-l"))
+        added.clone().all(|word| is_source(word) || is_library(word))
             && gone.all(|word| is_source(word) && !self.is_harness_source(word))
     }
 
@@ -275,6 +288,20 @@ fn is_source(word: &str) -> bool {
     ];
     let end = word.trim_end_matches([')', ':']);
     is_plain(word) && endings.iter().any(|ending| end.ends_with(ending))
+}
+
+/// Whether a recipe only gained libraries.
+fn only_libraries(old: &str, new: &str) -> bool {
+    let (old, new) = (words(old), words(new));
+    let mut rest = old.iter().peekable();
+    let added = new.iter().filter(|word| rest.next_if(|old| old == word).is_none());
+    let gained = added.fold(true, |all, word| all && is_library(word));
+    gained && rest.peek().is_none()
+}
+
+/// Whether a word is a library, or the usual variable for libraries.
+fn is_library(word: &str) -> bool {
+    word.starts_with("-l") || matches!(word, "$(LDLIBS)" | "${LDLIBS}" | "$(LIBS)" | "${LIBS}")
 }
 
 /// Whether a word runs nothing and sets nothing.

@@ -1,6 +1,7 @@
 //! Manifests: the parts that determine how things run are put back, the rest is kept.
 
 mod cmake;
+mod compiler_flags;
 mod env;
 mod gemfile;
 mod go_mod;
