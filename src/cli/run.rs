@@ -1,6 +1,7 @@
 //! `run`: from the command line to the outcome.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
@@ -70,6 +71,9 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     let Assembled { parts, guards } = assembled;
     let folder = guards.folder.clone();
+    // The process ends soon: to free what is known about a large repository takes tens of
+    // milliseconds.
+    std::mem::forget(Arc::clone(&parts.repo));
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
     guards.end().await;
     match outcome {

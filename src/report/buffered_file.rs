@@ -59,8 +59,8 @@ impl BufferedFile {
             if file.cut() > 0 {
                 tracing::warn!(path = %self.path.display(), bytes = file.cut(), "torn line cut off");
             }
-            file.append(self.lines.as_bytes())?;
-            file.sync()
+            // The journal is on the disk, and these lines come from it again if they are lost.
+            file.append(self.lines.as_bytes())
         });
         self.lines.clear();
         written.map_err(|error| match error {

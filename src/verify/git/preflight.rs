@@ -13,6 +13,7 @@ use super::git_repo::GitRepo;
 use super::history::Head;
 use super::operation::in_progress;
 use super::plain::{io_error, oid};
+use super::suspects::at_once;
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
@@ -40,7 +41,10 @@ impl GitRepo {
             Head::Branch(_, id) | Head::Detached(id) => id,
         };
         self.task_inside(layout)?;
-        let (status, ignored) = self.all_in(&repo).map_err(|error| self.unreadable(error))?;
+        // The run reads this tree soon. Who reads it then tells an error, too.
+        let know = || self.files_in(&oid(head), &[]).is_ok();
+        let (_, seen) = at_once(know, || self.all_in(&repo));
+        let (status, ignored) = seen.map_err(|error| self.unreadable(error))?;
         let (prepared, dirty): (Vec<_>, Vec<_>) =
             status.all().into_iter().partition(|change| change.path.starts_with(layout.folder()));
         if dirt == Dirt::Refuse && !dirty.is_empty() {

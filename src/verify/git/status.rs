@@ -16,7 +16,7 @@ use git2::{
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
-use super::suspects::{Indexed, Sought, suspects};
+use super::suspects::{Sought, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -65,22 +65,21 @@ impl GitRepo {
     }
 
     fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
-        let ignored = sought != Sought::Changes;
         let mut index = repo.index()?;
         let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let (suspects, now) =
-            suspects((&self.root, sought), seen.as_ref(), || Indexed::read(&mut index))?;
+        let staged = || match sought {
+            Sought::Ignored => Ok(Flags::new()),
+            Sought::Changes | Sought::All => ask(repo, StatusShow::Index, sought, &[]),
+        };
+        let (suspects, now, mut found) =
+            suspects((&self.root, sought), seen.as_ref(), &mut index, staged)?;
         *seen = Some(now);
         let Some(suspects) = suspects else {
             remove_pipes(&self.root);
-            return ask(repo, StatusShow::IndexAndWorkdir, ignored, &[]);
-        };
-        let mut found = match sought {
-            Sought::Ignored => Flags::new(),
-            Sought::Changes | Sought::All => ask(repo, StatusShow::Index, ignored, &[])?,
+            return ask(repo, StatusShow::IndexAndWorkdir, sought, &[]);
         };
         if !suspects.is_empty() {
-            for (path, flags) in ask(repo, StatusShow::Workdir, ignored, &suspects)? {
+            for (path, flags) in ask(repo, StatusShow::Workdir, sought, &suspects)? {
                 *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
             }
         }
@@ -137,18 +136,18 @@ fn ignored_of(found: &Flags) -> Vec<PathBuf> {
     ignored.map(|(path, _)| path.clone()).collect()
 }
 
-/// Asks git about some paths, or about all. Files whose time is not conclusive are read once, and
-/// their time is recorded in the index, unless another process holds it.
+/// Asks git about some paths, or about all. Changed files whose time is not conclusive are read
+/// once, and their time is recorded in the index, unless another process holds it.
 fn ask(
     repo: &Repository,
     show: StatusShow,
-    ignored: bool,
+    sought: Sought,
     paths: &[PathBuf],
 ) -> Result<Flags, git2::Error> {
     let mut options = StatusOptions::new();
     options
         .show(show)
-        .include_ignored(ignored)
+        .include_ignored(sought != Sought::Changes)
         .recurse_ignored_dirs(false)
         .include_untracked(true)
         .recurse_untracked_dirs(true)
@@ -158,7 +157,7 @@ fn ask(
     for path in paths {
         options.pathspec(path);
     }
-    let noted = repo.statuses(Some(options.update_index(true)));
+    let noted = repo.statuses(Some(options.update_index(sought != Sought::Ignored)));
     let statuses = match noted {
         Err(error) if error.code() == ErrorCode::Locked => {
             repo.statuses(Some(options.update_index(false)))

@@ -7,7 +7,6 @@
 //! others differ.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -99,32 +98,44 @@ pub(super) enum Sought {
     All,
 }
 
-/// The paths of a working tree that git needs to look at, and what `read` found. `None` if it has
-/// to look at all of them: too many may differ, a folder is odd, or the index is not on disk.
-/// `before` is the index of an earlier look.
-pub(super) fn suspects(
+/// The paths of a working tree that git needs to look at, the index, and what `beside` found, which
+/// runs at the same time. No paths if git has to look at all of them: too many may differ, a folder
+/// is odd, or the index is not on disk. `before` is the index of an earlier look.
+pub(super) fn suspects<T>(
     (root, sought): (&Path, Sought),
     before: Option<&Indexed>,
-    read: impl FnOnce() -> Result<Indexed, git2::Error>,
-) -> Result<(Option<Vec<PathBuf>>, Indexed), git2::Error> {
+    index: &mut Index,
+    beside: impl FnOnce() -> Result<T, git2::Error>,
+) -> Result<(Option<Vec<PathBuf>>, Indexed, T), git2::Error> {
     let Some(before) = before else {
-        let now = read()?;
-        let paths = walk(root, sought, &now).and_then(|found| found.paths());
-        return Ok((paths, now));
+        let now = Indexed::read(index)?;
+        let (found, other) = at_once(|| walk(root, sought, &now), beside);
+        return Ok((found.and_then(Found::paths), now, other?));
     };
-    let (found, now) = thread::scope(|scope| {
-        let found = scope.spawn(|| walk(root, sought, before));
-        let now = read();
-        (found.join().unwrap_or_else(|it| resume_unwind(it)), now)
-    });
-    let now = now?;
+    let (found, read) = at_once(
+        || walk(root, sought, before),
+        || Indexed::read(index).and_then(|now| beside().map(|other| (now, other))),
+    );
+    let (now, other) = read?;
     let paths = found.and_then(|mut found| {
         found.paths.extend(before.differences(&now));
         found.paths.sort_unstable();
         found.paths.dedup();
         found.paths()
     });
-    Ok((paths, now))
+    Ok((paths, now, other))
+}
+
+/// Does the first in a thread of its own, and the second here.
+pub(super) fn at_once<A: Send, B>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|it| resume_unwind(it)), second)
+    })
 }
 
 /// Follows an index through the working tree.
@@ -198,54 +209,59 @@ impl<'i> Folder<'i> {
         found: &mut Found,
     ) -> Vec<Self> {
         let folder = root.join(OsStr::from_bytes(&self.prefix));
-        let Some(mut children) = list(&folder) else {
+        let Ok(children) = fs::read_dir(&folder) else {
             found.odd = true;
             return Vec::new();
         };
-        let is_repository = children.remove(b".git".as_slice()).is_some();
-        found.odd |= is_repository && !self.prefix.is_empty();
-        let (mut rest, mut folders) = (self.entries, Vec::new());
-        while let Some(entry) = rest.first() {
-            let name = &entry.path[self.prefix.len()..];
-            let Some(end) = name.iter().position(|byte| *byte == b'/') else {
-                rest = &rest[1..];
-                if children.remove(name).is_none_or(|child| has_changed(entry, child)) {
-                    found.paths.push(entry.path.clone());
+        let start = self.prefix.len();
+        let mut known = vec![false; self.entries.len()];
+        let mut folders = Vec::new();
+        for child in children {
+            let Some((child, kind)) =
+                child.and_then(|it| it.file_type().map(|kind| (it, kind))).ok()
+            else {
+                found.odd = true;
+                return Vec::new();
+            };
+            let name = child.file_name().into_vec();
+            if name == b".git" {
+                found.odd |= start > 0;
+                continue;
+            }
+            if pattern(&folder, OsStr::from_bytes(&name), kind) == PatternFile::Removed {
+                continue;
+            }
+            let place = self.entries.binary_search_by(|entry| entry.path[start..].cmp(&name));
+            if let Ok(at) = place {
+                known[at] = true;
+                if has_changed(&self.entries[at], child) {
+                    found.paths.push(self.entries[at].path.clone());
                 }
                 continue;
-            };
-            let prefix = &entry.path[..=self.prefix.len() + end];
-            let below = rest.iter().take_while(|entry| entry.path.starts_with(prefix)).count();
-            let (entries, others) = rest.split_at(below);
-            rest = others;
-            let child = children.remove(&name[..end]);
-            if child.is_some_and(|child| child.file_type().is_ok_and(|kind| kind.is_dir())) {
-                folders.push(Self { prefix: prefix.to_vec(), entries });
-            } else {
-                found.paths.push(prefix[..prefix.len() - 1].to_vec());
             }
-        }
-        for (name, child) in children {
-            found.paths.push([self.prefix.as_slice(), &name].concat());
-            if child.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let prefix = [&self.prefix, name.as_slice(), b"/"].concat();
+            let from = self.entries.partition_point(|entry| entry.path < prefix);
+            let is_below = |entry: &&IndexEntry| entry.path.starts_with(&prefix);
+            let below = self.entries[from..].iter().take_while(is_below).count();
+            if kind.is_dir() && below > 0 {
+                known[from..from + below].fill(true);
+                let entries = &self.entries[from..from + below];
+                folders.push(Self { prefix, entries });
+                continue;
+            }
+            found.paths.push(prefix[..prefix.len() - 1].to_vec());
+            if kind.is_dir() {
                 found.folders.push(child.path());
             }
         }
+        let gone = self.entries.iter().zip(known).filter(|(_, known)| !known);
+        found.paths.extend(gone.map(|(entry, _)| {
+            let name = entry.path[start..].split(|byte| *byte == b'/').next().unwrap_or_default();
+            entry.path[..start + name.len()].to_vec()
+        }));
+        found.paths.dedup();
         folders
     }
-}
-
-/// The entries of a folder by name, without pipes in the place of files that git reads.
-fn list(folder: &Path) -> Option<HashMap<Vec<u8>, DirEntry>> {
-    let mut children = HashMap::new();
-    for child in fs::read_dir(folder).ok()? {
-        let child = child.ok()?;
-        let name = child.file_name();
-        if pattern(folder, &name, child.file_type().ok()?) != PatternFile::Removed {
-            children.insert(name.into_vec(), child);
-        }
-    }
-    Some(children)
 }
 
 impl Older {
