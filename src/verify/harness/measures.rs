@@ -120,8 +120,13 @@ fn measures(start: &dyn SourceTree, line: &str, path: &Path) -> bool {
         regex(r"\$\([^()]*\)|`[^`]*`|--(?:slurp|arg|raw)file\s+\S+\s+\S+|\bcomm\b[^|;&]*|-f\s+\S+")
     });
     let name = file_name(path);
+    // `. ./limits.sh; test "$(wc -c < a.css)" -le "$MAX"`
+    static SOURCES: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?:^|[;&|]\s*)(?:\.|source)\s+\S+(?:.*-(?:le|lt|ge|gt)\s)"));
     let is_captured = CAPTURES.find_iter(line).any(|part| mentions(part.as_str(), name));
-    is_captured && (line.matches("$(").count() > 1 || has_another(start, line, path))
+    let is_sourced = extension(path) == "sh" && SOURCES.is_match(line) && mentions(line, name);
+    (is_captured || is_sourced)
+        && (line.matches("$(").count() > 1 || has_another(start, line, path))
 }
 
 /// Whether a line names another file that no judge is.

@@ -42,6 +42,7 @@ mod question;
 mod reader;
 mod scripts;
 mod search_path;
+mod settings;
 mod shadows;
 pub(in crate::verify) mod shell;
 mod showing;

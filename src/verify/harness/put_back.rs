@@ -25,6 +25,7 @@ use super::process_state;
 use super::programs::lists;
 use super::question::{HarnessQuestion, JudgeEnd, PutBack, TreeEdit};
 use super::reader::Judges;
+use super::settings;
 use super::shell::scan;
 use super::showing;
 use super::sources;
@@ -175,6 +176,7 @@ impl Work<'_> {
             // `jq -e .strict tsconfig.json`: nothing runs that the configuration could change.
             Some(Role::Config | Role::Manifest)
                 if self.found.subjects.contains(path) && self.only_looks() => {}
+            Some(Role::Manifest) if self.changes_strictness(path) => self.restore(path),
             Some(Role::Manifest) => self.manifest(path),
             Some(Role::Config | Role::Tests | Role::Expected) => {
                 if !(is_new && self.stays(path, role)) {
@@ -183,6 +185,12 @@ impl Work<'_> {
             }
             None => self.other(path, is_new),
         }
+    }
+
+    /// Whether a change concerns how strict a judge of the checks is.
+    fn changes_strictness(&self, path: &Path) -> bool {
+        let trees = (self.start(), self.now());
+        settings::changes_strictness(trees, path, self.found.files.iter())
     }
 
     /// A file that the table does not know.
@@ -201,7 +209,7 @@ impl Work<'_> {
             }
             return;
         }
-        if self.is_helper(path) {
+        if self.is_helper(path) || self.changes_strictness(path) {
             self.restore(path);
             return;
         }

@@ -294,9 +294,9 @@ fn is_source(word: &str) -> bool {
 fn only_libraries(old: &str, new: &str) -> bool {
     let (old, new) = (words(old), words(new));
     let mut rest = old.iter().peekable();
-    let added = new.iter().filter(|word| rest.next_if(|old| old == word).is_none());
-    let gained = added.fold(true, |all, word| all && is_library(word));
-    gained && rest.peek().is_none()
+    let added: Vec<&String> =
+        new.iter().filter(|word| rest.next_if(|old| old == word).is_none()).collect();
+    rest.peek().is_none() && added.iter().all(|word| is_library(word))
 }
 
 /// Whether a word is a library, or the usual variable for libraries.

@@ -1,0 +1,120 @@
+//! Settings of a project's own judges: values that say how strict they are, such as `max-length` or
+//! `exclude`.
+//!
+//! Invariant: a file that a judge reads for itself alone is the work; it holds settings only where
+//! the judge looks at other files, too.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::deciding::mentions;
+use super::files::{SourceTree, text};
+use super::paths::file_name;
+
+/// Whether a change of a file concerns a value by which a judge measures other files.
+pub(super) fn changes_strictness<'p>(
+    (start, now): (&dyn SourceTree, &dyn SourceTree),
+    path: &Path,
+    judges: impl Iterator<Item = &'p PathBuf>,
+) -> bool {
+    let Some(old) = text(start, path) else { return false };
+    let new = text(now, path).unwrap_or_default();
+    let changed = changed_keys(&old, &new);
+    let measures = |code: &String| {
+        mentions(code, file_name(path))
+            && changed.iter().any(|key| mentions(code, key))
+            && looks_at_others(start, code, path)
+    };
+    !changed.is_empty()
+        && judges
+            .filter(|judge| judge.as_path() != path)
+            .filter_map(|judge| text(start, judge))
+            .any(|code| measures(&code))
+}
+
+/// The keys about strictness in the lines that only one of two texts has, or above them.
+fn changed_keys(old: &str, new: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (text, other) in [(old, new), (new, old)] {
+        let others: BTreeSet<&str> = other.lines().map(str::trim).collect();
+        let mut above = "";
+        for line in text.lines() {
+            let is_below = line.trim_start().starts_with('-') || indent(line) > indent(above);
+            if line.trim_end().ends_with(['[', '{', ':', '(']) {
+                above = line;
+            } else if !is_below {
+                above = "";
+            }
+            if !others.contains(line.trim()) {
+                found.extend(keys(line).chain(keys(above)));
+            }
+        }
+    }
+    found
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn keys(line: &str) -> impl Iterator<Item = String> {
+    static KEY: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"(?i)\b(?:[\w-]*[_-])?(?:allow(?:ed|list)?|budgets?|excludes?|excluded|ignore[ds]?|known|limits?|max(?:imum)?",
+            r"|min(?:imum)?|required?|rules?|severity|skip(?:ped|s)?|strict|thresholds?|tolerance)(?:[_-][\w-]*)?\b",
+        ))
+        .expect("a valid pattern")
+    });
+    static CAMEL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\b(?:\w+(?:Budget|Ignore|Limit|Max|Min|Rules|Skip|Threshold)|(?:allow|exclude|ignore|max|min|skip)[A-Z]\w*)\b")
+            .expect("a valid pattern")
+    });
+    let words = KEY.find_iter(line).chain(CAMEL.find_iter(line));
+    words.map(|word| word.as_str().to_owned()).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether code lists files, takes their names as arguments, or names another one.
+fn looks_at_others(start: &dyn SourceTree, code: &str, path: &Path) -> bool {
+    static LISTS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)glob|readdir|\bwalk\b|iterdir|rglob|scandir|argv\b|ARGV|\$[1-9@*]|ls-files|\bfind\b|\bstatSync|\bfor \w+ in [^\n;]*\*")
+            .expect("a valid pattern")
+    });
+    let mut others = start.paths().keys().filter(|other| *other != path).map(|it| file_name(it));
+    LISTS.is_match(code) || others.any(|other| other.contains('.') && mentions(code, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::harness::tests::tree::Planted;
+
+    #[test]
+    fn what_makes_a_judge_less_strict_is_told_from_the_work() {
+        let lint = "conf = load('lint.yml')\nfor path in glob('*.py'):\n    if path in conf['exclude'] or conf['max-length'] < 3: pass\n";
+        let only = "conf = load('app.yml')\nassert conf['max-length'] == 3\n";
+        let files = |lint_yml, app_yml| {
+            Planted::of(&[
+                ("ci/lint.py", lint),
+                ("ci/only.py", only),
+                ("lint.yml", lint_yml),
+                ("app.yml", app_yml),
+                ("a.py", ""),
+            ])
+        };
+        let start = files("exclude:\n  - b.py\nmax-length: 40\ntitle: x\n", "max-length: 2\n");
+        let judges = ["ci/lint.py", "ci/only.py"].map(PathBuf::from);
+        for (lint_yml, app_yml, path, expected) in [
+            ("exclude:\n  - b.py\n  - a.py\nmax-length: 40\ntitle: x\n", "", "lint.yml", true),
+            ("exclude:\n  - b.py\nmax-length: 400\ntitle: x\n", "", "lint.yml", true),
+            ("exclude:\n  - b.py\nmax-length: 40\ntitle: y\n", "", "lint.yml", false),
+            ("", "max-length: 3\n", "app.yml", false),
+        ] {
+            let now = files(lint_yml, app_yml);
+            let is = changes_strictness((&start, &now), Path::new(path), judges.iter());
+            assert_eq!(is, expected, "{path}: {lint_yml}{app_yml}");
+        }
+    }
+}
