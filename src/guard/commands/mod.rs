@@ -16,6 +16,7 @@ mod operands;
 mod options;
 mod overrides;
 mod own_patterns;
+mod printf;
 mod publishers;
 mod remove;
 mod script_words;

@@ -4,6 +4,7 @@ use super::addresses::{fetched, is_elsewhere};
 use super::build_tasks;
 use super::offline::{is_dry_run, refuse_registry};
 use super::options::{Parsed, inline, number, parse, unknown_option};
+use super::printf::sets_no_variable;
 use super::script_words::is_script_runner;
 use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
@@ -20,18 +21,6 @@ const RUN_EXAMPLES: &str = "deno sphinx-build sphinx-autobuild mkdocs mdbook pyt
 
 /// Characters that a shell would read.
 const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
-
-/// Is this no format of printf with a conversion that assigns, such as `%n` or `\x25hn`?
-fn sets_no_variable(format: &Arg) -> bool {
-    const PERCENTS: [&str; 6] = ["\\x25", "\\045", "\\45", "\\u25", "\\u0025", "\\U00000025"];
-    let text =
-        PERCENTS.iter().fold(format.head().replace("%%", ""), |text, it| text.replace(it, "%"));
-    let assigns = |rest: &str| {
-        let rest = rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '%');
-        rest.trim_start_matches(['h', 'l', 'L', 'q', 'j', 'z', 't']).starts_with('n')
-    };
-    !text.split('%').skip(1).any(assigns)
-}
 
 impl Judge<'_> {
     /// Judges a program of the table.

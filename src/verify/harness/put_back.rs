@@ -85,6 +85,16 @@ fn differing<'t>(
     }
 }
 
+/// The names of the tests inside a Rust source.
+fn test_names(files: &dyn SourceTree, path: &Path) -> BTreeSet<String> {
+    text(files, path).map(|code| cfg_test::test_names(&code)).unwrap_or_default()
+}
+
+/// Whether names have at least half of some others among them.
+fn holds_most(names: &BTreeSet<String>, others: &BTreeSet<String>) -> bool {
+    2 * others.intersection(names).count() >= others.len()
+}
+
 /// Whether a file is what a compiler makes: in a commit, it takes the place of its source.
 fn is_build_output(path: &Path) -> bool {
     lists("a class dll dylib exe gch jar lib o obj pch pyc pyo so", extension(path))
@@ -360,31 +370,21 @@ impl Work<'_> {
 
     /// Did a source hold tests at the start that no changed source holds now?
     fn has_tests_of_its_own(&self, file: &Path, changed: &[&PathBuf]) -> bool {
-        let Some(code) = text(self.start(), file) else { return false };
-        let names = cfg_test::test_names(&code);
-        let holds = |path: &&&PathBuf| {
-            let own = text(self.now(), path).map(|code| cfg_test::test_names(&code));
-            own.is_some_and(|own| 2 * own.intersection(&names).count() >= names.len())
-        };
-        let others = || changed.iter().filter(|path| path.as_path() != file);
-        !names.is_empty() && cfg_test::holds_tests(&code) && !others().any(|path| holds(&path))
+        let names = test_names(self.start(), file);
+        let mut others = changed.iter().filter(|path| path.as_path() != file);
+        !names.is_empty() && !others.any(|path| holds_most(&test_names(self.now(), path), &names))
     }
 
     /// New sources with the deleted ones whose tests they hold.
     fn moved_sources(&self, sources: &[&PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
-        let names = |files: &dyn SourceTree, path: &Path| {
-            text(files, path).map(|code| cfg_test::test_names(&code)).unwrap_or_default()
-        };
         let is_new = |path: &&&PathBuf| !self.start().paths().contains_key(**path);
         let gone = |path: &&&PathBuf| !self.now().paths().contains_key(**path);
-        let gone: Vec<_> =
-            sources.iter().filter(gone).map(|path| (*path, names(self.start(), path))).collect();
+        let gone = sources.iter().filter(gone);
+        let gone: Vec<_> = gone.map(|path| (*path, test_names(self.start(), path))).collect();
         let mut moved = BTreeMap::new();
         for path in sources.iter().filter(is_new) {
-            let own = names(self.now(), path);
-            let from = gone.iter().find(|(_, old)| {
-                !old.is_empty() && 2 * old.intersection(&own).count() >= old.len()
-            });
+            let own = test_names(self.now(), path);
+            let from = gone.iter().find(|(_, old)| !old.is_empty() && holds_most(&own, old));
             if let Some((from, _)) = from {
                 moved.insert((*path).clone(), (**from).clone());
             }

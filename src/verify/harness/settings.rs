@@ -22,17 +22,16 @@ pub(super) fn changes_strictness<'p>(
 ) -> bool {
     let Some(old) = text(start, path) else { return false };
     let new = text(now, path).unwrap_or_default();
+    // Most files are named by no judge, so they are not compared.
+    let codes = judges.filter(|judge| judge.as_path() != path).filter_map(|it| text(start, it));
+    let mut naming = codes.filter(|code| mentions(code, file_name(path))).peekable();
+    if naming.peek().is_none() {
+        return false;
+    }
     let changed = changed_keys(&old, &new);
-    let measures = |code: &String| {
-        mentions(code, file_name(path))
-            && changed.iter().any(|key| mentions(code, key))
-            && looks_at_others(start, code, path)
-    };
-    !changed.is_empty()
-        && judges
-            .filter(|judge| judge.as_path() != path)
-            .filter_map(|judge| text(start, judge))
-            .any(|code| measures(&code))
+    naming.any(|code| {
+        changed.iter().any(|key| mentions(&code, key)) && looks_at_others(start, &code, path)
+    })
 }
 
 /// The keys about strictness in the lines that only one of two texts has, or above them.
@@ -49,7 +48,8 @@ fn changed_keys(old: &str, new: &str) -> BTreeSet<String> {
                 above = "";
             }
             if !others.contains(line.trim()) {
-                found.extend(keys(line).chain(keys(above)));
+                found.extend(keys(line));
+                found.extend(keys(above));
             }
         }
     }
@@ -60,7 +60,8 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-fn keys(line: &str) -> impl Iterator<Item = String> {
+/// The words of a line that are about strictness.
+fn keys(line: &str) -> Vec<String> {
     static KEY: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?i)\b(?:[\w-]*[_-])?(?:allow(?:ed|list)?|budgets?|excludes?|excluded|ignore[ds]?|known|limits?|max(?:imum)?",
@@ -73,7 +74,7 @@ fn keys(line: &str) -> impl Iterator<Item = String> {
             .expect("a valid pattern")
     });
     let words = KEY.find_iter(line).chain(CAMEL.find_iter(line));
-    words.map(|word| word.as_str().to_owned()).collect::<Vec<_>>().into_iter()
+    words.map(|word| word.as_str().to_owned()).collect()
 }
 
 /// Whether code lists files, takes their names as arguments, or names another one.

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::paths::{folder, inside};
+use super::super::programs::lists;
 use super::super::standard::{HEADERS, SYSTEM_HEADERS};
 use super::manifests::Manifests;
 
@@ -45,7 +46,7 @@ fn hides_no_header(around: &Manifests<'_>, named: &str) -> bool {
     let below = around.now.paths().keys().filter_map(|path| path.strip_prefix(&at).ok());
     let standard = |name: &Path| {
         let name = name.to_string_lossy();
-        HEADERS.contains(&&*name) || SYSTEM_HEADERS.split_whitespace().any(|it| it == name)
+        HEADERS.contains(&&*name) || lists(SYSTEM_HEADERS, &name)
     };
     let of_tests = |name: &Path| {
         let named = |path: &&PathBuf| path.ends_with(name) && !path.starts_with(&at);

@@ -290,13 +290,25 @@ fn is_source(word: &str) -> bool {
     is_plain(word) && endings.iter().any(|ending| end.ends_with(ending))
 }
 
-/// Whether a recipe only gained libraries.
+/// Whether the lines of a recipe that compile gained libraries, and nothing else changed.
 fn only_libraries(old: &str, new: &str) -> bool {
-    let (old, new) = (words(old), words(new));
-    let mut rest = old.iter().peekable();
-    let added: Vec<&String> =
-        new.iter().filter(|word| rest.next_if(|old| old == word).is_none()).collect();
-    rest.peek().is_none() && added.iter().all(|word| is_library(word))
+    let gained = |old: &str, new: &str| {
+        let (old, new) = (words(old), words(new));
+        let mut rest = old.iter().peekable();
+        let added: Vec<&String> =
+            new.iter().filter(|word| rest.next_if(|old| old == word).is_none()).collect();
+        let compiles = old.first().is_some_and(|program| is_compiler(program));
+        compiles && rest.peek().is_none() && added.iter().all(|word| is_library(word))
+    };
+    old.lines().count() == new.lines().count()
+        && old.lines().zip(new.lines()).all(|(old, new)| old == new || gained(old, new))
+}
+
+/// Whether a recipe's line begins with a compiler.
+fn is_compiler(word: &str) -> bool {
+    let word = word.trim_start_matches(['@', '-']).trim_start_matches(['$', '(', '{']);
+    let names = ["CC", "CXX", "LD", "cc", "c++", "gcc", "g++", "clang", "clang++"];
+    names.contains(&word.trim_end_matches([')', '}']))
 }
 
 /// Whether a word is a library, or the usual variable for libraries.
