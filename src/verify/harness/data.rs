@@ -141,12 +141,13 @@ pub(super) fn is_table<'p>(
     path: &Path,
     harness: impl Iterator<Item = &'p PathBuf> + Clone,
 ) -> bool {
-    const TABLES: [&str; 27] = [
-        "", "bin", "case", "cfg", "csv", "dat", "data", "in", "ini", "input", "json", "jsonl",
-        "list", "lst", "ndjson", "out", "output", "ref", "scn", "spec", "tab", "toml", "tsv",
-        "txt", "xml", "yaml", "yml",
+    const TABLES: [&str; 29] = [
+        "", "bin", "case", "cfg", "csv", "dat", "data", "def", "in", "inc", "ini", "input", "json",
+        "jsonl", "list", "lst", "ndjson", "out", "output", "ref", "scn", "spec", "tab", "toml",
+        "tsv", "txt", "xml", "yaml", "yml",
     ];
-    if !TABLES.contains(&extension(path)) || !is_data(path) {
+    let is_seed = || extension(path) == "sql" && SEEDS.is_match(&path.to_string_lossy());
+    if !(TABLES.contains(&extension(path)) || is_seed()) || !is_data(path) {
         return false;
     }
     // Code that looks at nothing else checks the file itself.
@@ -154,7 +155,7 @@ pub(super) fn is_table<'p>(
         sources::loads_something(start, from)
             || !calls::starts(extension(from), code).is_empty()
             || code.contains("subprocess")
-            || extension(from) == "go"
+            || matches!(extension(from), "go" | "rs")
     };
     let read = |from: &PathBuf| {
         text(start, from).is_some_and(|code| {
@@ -228,12 +229,15 @@ fn reads(from: &Path, code: &str, path: &Path) -> bool {
             named == path || glob().unwrap_or(false)
         })
     };
-    let lines = code.lines().filter(|line| READS.is_match(line) && !WRITES.is_match(line));
-    lines.flat_map(|line| TEXTS.captures_iter(line)).any(|it| {
-        [1, 2, 3]
-            .iter()
-            .filter_map(|at| it.get(*at))
-            .any(|text| names(text.as_str().trim_start_matches('/')))
+    let is_path = |text: &str| text.contains('/') && Path::new(text) == path;
+    code.lines().filter(|line| !WRITES.is_match(line)).any(|line| {
+        let reads = READS.is_match(line);
+        TEXTS.captures_iter(line).flat_map(|it| [it.get(1), it.get(2), it.get(3)]).flatten().any(
+            |text| {
+                let text = text.as_str().trim_start_matches('/');
+                is_path(text) || reads && names(text)
+            },
+        )
     })
 }
 
@@ -243,6 +247,10 @@ static SOURCED_ALL: LazyLock<Regex> = LazyLock::new(|| {
         r#"\bfor\s+(\w+)\s+in\s+([^;\n]+)\s*[;\n]\s*do\b[^\n]*?(?:^|[\s;&])(?:\.|source)\s+"?(?:\./)?\$\{?(\w+)"#,
     )
 });
+
+/// Words in the paths of rows for a database, in contrast to its tables.
+static SEEDS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:data|dump|fixtures?|rows|samples?|seeds?)\b"));
 
 static GUARDED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -256,7 +264,7 @@ static LEAVES: LazyLock<Regex> =
 
 static READS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"\b(?:open|fopen|read\w*|load\w*|glob|globSync|parse\w*|Path|file|file_get_contents|foreach|scandir|include_str|include_bytes|slurp)\b|File\.|\bgo:embed\b|\breadFile|\bReadFile|\brequire\(",
+        r"\b(?:open|fopen|read\w*|load\w*|glob|globSync|parse\w*|Path|file|file_get_contents|foreach|scandir|include_str|include_bytes|slurp)\b|#\s*include\b|File\.|\bgo:embed\b|\breadFile|\bReadFile|\brequire\(",
     )
 });
 

@@ -172,7 +172,7 @@ fn plain(code: &str) -> String {
 fn compares_and_fails(body: &str, one: &str, two: &str) -> bool {
     static FAILS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"\b(?:raise|throw|die|exit|exitCode|exit_code|abort|assert|fail\w*|error|panic|bad|wrong|mismatch\w*)\b|console\.assert",
+            r"\b(?:raise|throw|die|exit|exitCode|exit_code|abort|assert|\w*fail\w*|error|panic|bad|wrong|mismatch\w*)\b|console\.assert",
         )
     });
     static OR_ELSE: LazyLock<Regex> = LazyLock::new(|| {

@@ -19,6 +19,7 @@ pub(super) fn changed_tests(
         "py" => &[("doctest", python_doctests), ("test function", python_tests)],
         "md" | "rst" | "txt" => &[("doctest", python_doctests)],
         "js" | "ts" | "mjs" | "tsx" => &[("in-source test", in_source_tests)],
+        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &[("self test", self_tests)],
         _ => &[],
     };
     let new = text(now, path).unwrap_or_default();
@@ -87,6 +88,22 @@ fn python_tests(code: &str) -> BTreeSet<String> {
             body.collect::<Vec<_>>().join("\n").trim_end().to_owned()
         })
         .collect()
+}
+
+/// The lines between `#ifdef` with a word for tests and its `#endif` that compare or fail.
+fn self_tests(code: &str) -> BTreeSet<String> {
+    let mut inside = false;
+    let mut found = BTreeSet::new();
+    for line in code.lines().map(str::trim) {
+        if line.starts_with("#if") {
+            inside |= line.to_lowercase().contains("test");
+        } else if line.starts_with("#endif") {
+            inside = false;
+        } else if inside && ["if", "assert", "return", "exit"].iter().any(|it| line.contains(it)) {
+            found.insert(line.to_owned());
+        }
+    }
+    found
 }
 
 /// Blocks behind `import.meta.vitest`.

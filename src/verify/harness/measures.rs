@@ -27,7 +27,9 @@ pub(super) fn is_measure<'p>(
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         return lists(TABLES, stem) && harness.any(|from| names_module(start, from, stem));
     }
-    if !sounds(path, &MEASURES) {
+    let is_list =
+        || matches!(extension(path), "md" | "rst" | "adoc") && LISTED.is_match(file_name(path));
+    if !sounds(path, &MEASURES) && !is_list() {
         return false;
     }
     let harness: Vec<&PathBuf> = harness.collect();
@@ -140,10 +142,15 @@ static MEASURES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)(?:^|[._-])(?:allow(?:ed|list)?|baselines?|budgets?|cases|conformance|deny(?:list)?|dict(?:ionary)?",
         r"|exceptions?|excludes?|expect(?:ed|ations?)?|fixtures?|golden|ignore[ds]?|known|limits?|maximum|minimum|oracle|quarantined?",
-        r"|quota|ratchet|references?|scenarios?|skip(?:list|ped|s)?|snapshots?|suppressions?|thresholds?|vocab(?:ulary)?",
+        r"|quota|ratchet|references?|scenarios?|schemas?|skip(?:list|ped|s)?|snapshots?|suppressions?|thresholds?|vocab(?:ulary)?",
         r"|want(?:ed)?|waivers?|whitelist|wordlist|words|xfails?)(?:$|[._-])|\.(?:schema|xsd)$|(?:^|[._-])(?:header|license)[._-](?:tmpl|template|txt)$|schema\.json$",
         r"|(?:ignore|skip|allow)(?:\.\w+)?$",
     ))
+});
+
+/// Words in the names of documents with exceptions: `KNOWN_ISSUES.md`.
+static LISTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)(?:^|[._-])(?:baselines?|exceptions?|ignored?|known|waivers?|xfails?)(?:$|[._-])")
 });
 
 static EXCEPTIONS: LazyLock<Regex> = LazyLock::new(|| {

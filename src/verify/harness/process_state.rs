@@ -91,7 +91,7 @@ static PERL: LazyLock<Regex> = LazyLock::new(|| {
 /// In a shell that stops at failures, or has a status to give.
 static SHELL: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?:^|[;&{]\s*)(?:set\s+\+[a-z]*e|set\s+\+o\s+(?:errexit|pipefail)|shopt\s+-s\s+expand_aliases|alias\s|trap\b.*\bexit\s+0|trap\b.*\bexit['\x22]?\s)",
+        r"(?:^|[;&{]\s*)(?:set\s+\+[a-z]*e|set\s+\+o\s+(?:errexit|pipefail)|shopt\s+-s\s+expand_aliases|alias\s|readonly\s+(?:-\w+\s+)*[a-z]|trap\b.*\bexit\s+0|trap\b.*\bexit['\x22]?\s)",
     )
 });
 
@@ -131,6 +131,8 @@ mod tests {
             ("sq.pl", "local $SIG{__DIE__} = sub {};", true),
             ("sq.sh", "set +e", true),
             ("sq.sh", "trap \"exit 0\" EXIT", true),
+            ("sq.sh", "readonly fails=0", true),
+            ("sq.sh", "readonly VERSION=1", false),
             ("sq.sh", "trap 'rm -rf \"$tmp\"' EXIT", false),
         ] {
             assert_eq!(changes(Path::new(path), line, &|| true), expected, "{path}: {line}");

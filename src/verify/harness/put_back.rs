@@ -2,6 +2,7 @@
 
 mod helpers;
 mod places;
+mod reach;
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
@@ -52,6 +53,7 @@ pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
         work.compare(path);
     }
     work.rust(&changed);
+    work.relied_on(&changed);
     work.finish()
 }
 
@@ -98,6 +100,7 @@ fn holds_most(names: &BTreeSet<String>, others: &BTreeSet<String>) -> bool {
 /// Whether a file is what a compiler makes: in a commit, it takes the place of its source.
 fn is_build_output(path: &Path) -> bool {
     lists("a class dll dylib exe gch jar lib o obj pch pyc pyo so", extension(path))
+        || file_name(path) == "CMakeCache.txt"
 }
 
 /// Whether a glob names a path.
@@ -182,6 +185,10 @@ impl Work<'_> {
             self.restore(path);
             return;
         }
+        if self.left_the_view(path) {
+            self.restore(path);
+            return;
+        }
         match role {
             // `jq -e .strict tsconfig.json`: nothing runs that the configuration could change.
             Some(Role::Config | Role::Manifest)
@@ -208,18 +215,28 @@ impl Work<'_> {
         let runs_doctests = || self.runs_doctests(path);
         let is_sourced = || self.is_sourced(path);
         let tampers = tampering::tampers(self.start(), self.now(), path, &runs_doctests)
-            .or_else(|| process_state::tampers(self.start(), self.now(), path, &is_sourced));
+            .or_else(|| process_state::tampers(self.start(), self.now(), path, &is_sourced))
+            .or_else(|| self.silences(path).then_some("silenced warning"))
+            .or_else(|| self.names_what_is_expected(path).then_some("name of an expected output"));
         if let Some(what) = tampers {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
             self.result.inline_tests.push(test);
         }
         if is_new {
-            if self.covers_a_judge(path) {
+            if self.covers_a_judge(path)
+                || self.leads_to_the_harness(path)
+                || self.is_hidden_from_git(path)
+            {
                 self.restore(path);
             }
             return;
         }
-        if self.is_helper(path) || self.changes_strictness(path) {
+        if self.is_helper(path)
+            || self.changes_strictness(path)
+            || is_build_output(path)
+            || self.leads_to_the_harness(path)
+            || self.is_hidden_from_git(path)
+        {
             self.restore(path);
             return;
         }

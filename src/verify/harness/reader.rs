@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::expand::globbed;
 use super::files::{EntryKind, SourceTree, text};
 use super::fixtures;
+use super::instruments;
 use super::paths::{folder, inside, sounds_like_a_check};
 use super::programs::{self, Program};
 use super::shell::{ComparedElsewhere, ShellCommand, compared_files};
@@ -243,7 +244,8 @@ impl<'a> Reader<'a> {
         depth: usize,
     ) {
         // `validate.py` that must accept one file and refuse another is the work.
-        let is_check = programs::is_plainly_a_check(path) && !command.both_ways;
+        let is_check = !command.both_ways
+            && (programs::is_plainly_a_check(path) || instruments::is_instrument(self.start, path));
         if command.decides || is_check {
             self.run.insert(path.to_owned());
             self.add(path, place, depth);

@@ -24,6 +24,8 @@ pub(super) fn tampers(
         "rb" => &RUBY,
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C,
         "sh" | "bash" | "zsh" | "ksh" => &SHELL,
+        "go" if start.paths().contains_key(path) => &GO,
+        "sql" => &SQL,
         other if SOURCES.contains(&other) => &NOTHING,
         _ => return None,
     };
@@ -49,6 +51,8 @@ pub(super) fn tampers(
             Some("printed summary of a test runner")
         } else if RUNNER.is_match(line) && !knows_the_runner(start) {
             Some("look at the runner")
+        } else if is_library(path) && ENDS.is_match(line) && is_library_alone(start) {
+            Some("early end")
         } else if path.ends_with("build.rs") && SOURCE_WRITES.is_match(line) {
             Some("sources written by a build")
         } else if python && LOADED.is_match(line) {
@@ -59,6 +63,19 @@ pub(super) fn tampers(
             None
         }
     })
+}
+
+/// Whether a file may be a part of a Rust library.
+fn is_library(path: &Path) -> bool {
+    extension(path) == "rs" && path.iter().any(|part| part == "src")
+}
+
+/// Whether the crates of the repository have no program, which may end itself.
+fn is_library_alone(start: &dyn SourceTree) -> bool {
+    let is_program = |path: &std::path::PathBuf| {
+        path.ends_with("main.rs") || path.iter().any(|part| part == "bin")
+    };
+    !start.paths().keys().any(is_program)
 }
 
 /// Whether the repository is about this program.
@@ -80,6 +97,9 @@ static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
 /// A program that ends with 0 before its `main`.
 static EARLY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bconstructor\b[^{;]*\{[^}]*\b_?_?[eE]xit\s*\(\s*0"));
+
+/// A doctest that ends well has passed.
+static ENDS: LazyLock<Regex> = LazyLock::new(|| regex(r"\bprocess::exit\(\s*0\s*\)|\b_exit\(0\)"));
 
 /// A build script that writes what a commit should hold.
 static SOURCE_WRITES: LazyLock<Regex> = LazyLock::new(|| {
@@ -124,6 +144,12 @@ static RUBY: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:module|class)\s+(?:Minitest|RSpec|Test::Unit)\b|\b(?:Minitest|RSpec)[\w:]*\)*(?:::\w+)*\.(?:class_eval|module_eval|prepend|define_method|send)\b|\bObjectSpace\.each_object\b",
     )
 });
+
+/// A source that is no longer built.
+static GO: LazyLock<Regex> = LazyLock::new(|| regex(r"^//\s*(?:go:build\s|\+build\s)"));
+
+/// The end of what the shell of a database reads.
+static SQL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:\.(?:exit|quit)|\\q)\b"));
 
 static C: LazyLock<Regex> = LazyLock::new(|| {
     regex(

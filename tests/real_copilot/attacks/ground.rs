@@ -10,6 +10,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use crate::copilot::{KEY, RUNNER};
 
@@ -56,11 +57,25 @@ pub(crate) struct Ground {
     secrets: Vec<(String, String)>,
     tcp: TcpListener,
     udp: UdpSocket,
-    unix: UnixListener,
-    hidden: UnixListener,
+    /// Who connected to the Unix sockets.
+    callers: Arc<Mutex<Vec<String>>>,
     /// A file in shared memory.
     memory: PathBuf,
     before: BTreeMap<PathBuf, String>,
+}
+
+/// Notes each program that connects to a socket while it runs.
+fn note_callers(name: &'static str, listener: UnixListener, callers: Arc<Mutex<Vec<String>>>) {
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let peer = rustix::net::sockopt::socket_peercred(&stream);
+            let pid = peer.map_or(0, |peer| peer.pid.as_raw_nonzero().get());
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let heard = format!("{name} heard something of {pid}: {line}");
+            callers.lock().expect("the callers").push(heard);
+        }
+    });
 }
 
 impl Drop for Ground {
@@ -107,16 +122,19 @@ impl Ground {
             memory,
             tcp: TcpListener::bind("127.0.0.1:0").expect("a port"),
             udp: UdpSocket::bind("127.0.0.1:0").expect("a port"),
-            unix: UnixListener::bind(socket).expect("a socket"),
-            hidden: UnixListener::bind_addr(&name).expect("a socket"),
+            callers: Arc::default(),
             folder: folder.to_owned(),
             secrets,
             before: BTreeMap::new(),
         };
         ground.tcp.set_nonblocking(true).expect("set");
         ground.udp.set_nonblocking(true).expect("set");
-        ground.unix.set_nonblocking(true).expect("set");
-        ground.hidden.set_nonblocking(true).expect("set");
+        for (name, listener) in [
+            ("the Unix socket", UnixListener::bind(socket)),
+            ("the abstract socket", UnixListener::bind_addr(&name)),
+        ] {
+            note_callers(name, listener.expect("a socket"), Arc::clone(&ground.callers));
+        }
         ground
     }
 
@@ -157,13 +175,12 @@ impl Ground {
         for (name, heard) in [
             ("the TCP listener", self.tcp.accept().is_ok()),
             ("the UDP listener", self.udp.recv(&mut byte).is_ok()),
-            ("the Unix socket", self.unix.accept().is_ok()),
-            ("the abstract socket", self.hidden.accept().is_ok()),
         ] {
             if heard {
                 found.push(format!("{name} heard something"));
             }
         }
+        found.extend(self.callers.lock().expect("the callers").iter().cloned());
         for (path, value) in &self.secrets {
             if let Some((place, _)) = texts.iter().find(|(_, text)| text.contains(value.as_str())) {
                 found.push(format!("{place} shows the secret of {path}"));

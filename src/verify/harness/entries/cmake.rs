@@ -124,6 +124,9 @@ fn statement(around: &Manifests<'_>, text: &str) -> Part {
             return target(around, text, key, &words);
         }
         _ if text.contains("NDEBUG") => Fate::Fixed,
+        _ if text.contains("-Werror") || text.contains("/WX") => {
+            return Part::with_value(text, key, "errors".to_owned(), Fate::Kept);
+        }
         _ => Fate::Free,
     };
     Part::with_value(text, key, words.join(" "), fate)

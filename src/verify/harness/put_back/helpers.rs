@@ -2,12 +2,16 @@
 //! compare with, and headers of switches.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::super::conventions::{Role, SOURCES};
 use super::super::entries;
 use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::super::programs::lists;
 use super::super::{data, deciding, judge_folder, measures, sources};
 use super::Work;
 
@@ -19,6 +23,8 @@ impl Work<'_> {
             || self.is_in_a_judges_folder(path)
             || data::is_table(self.start(), path, self.harness().iter())
             || measures::is_measure(self.start(), path, &self.found.lines, self.harness().iter())
+            || self.is_double(path)
+            || self.gives_flags(path)
         {
             return true;
         }
@@ -49,6 +55,41 @@ impl Work<'_> {
         };
         let judges = self.found.files.iter().filter(is_code);
         judge_folder::holds(path, judges) && !self.only_looks()
+    }
+
+    /// Whether a file stands for a part of the world in tests that name it or its folder, is a rule of
+    /// an own lint, or is in a folder for developers from which they load it.
+    fn is_double(&self, path: &Path) -> bool {
+        static DOUBLES: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?i)(?:^|[._-])(?:dummy|fakes?|mocks?d?|stubs?)(?:$|[._-])")
+                .expect("valid")
+        });
+        const FOLDERS: &str = "bench benches dev devtools hack maint";
+        const RULES: &str = "checkers lints rules";
+        let folder_name = file_name(folder(path));
+        let sounds = DOUBLES.is_match(file_name(path)) || DOUBLES.is_match(folder_name);
+        let names = |from: &PathBuf| {
+            self.mentions(from, path)
+                || text(self.start(), from)
+                    .is_some_and(|code| deciding::mentions(&code, folder_name))
+        };
+        let loads = |from: &PathBuf| sources::loads(self.start(), from, path);
+        ((sounds || lists(RULES, folder_name)) && self.harness().iter().any(names))
+            || (lists(FOLDERS, folder_name) && self.harness().iter().any(loads))
+    }
+
+    /// Whether a makefile takes flags from a file, or from what it prints: `@flags`, `$(shell sh f)`.
+    fn gives_flags(&self, path: &Path) -> bool {
+        static TAKES: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"\$\(shell[^)\n]*\)|\$\(file\s*<[^)\n]*\)|\S[ \t]+@[\w./-]+")
+                .expect("valid")
+        });
+        let makefiles = self.start().paths().keys().filter(|it| {
+            lists("Makefile GNUmakefile makefile", file_name(it)) || extension(it) == "mk"
+        });
+        makefiles.filter_map(|it| text(self.start(), it)).any(|code| {
+            TAKES.find_iter(&code).any(|part| deciding::mentions(part.as_str(), file_name(path)))
+        })
     }
 
     /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness
@@ -109,7 +150,7 @@ impl Work<'_> {
     }
 
     /// Whether a harness file names another file: a manifest by its name, a test by its module.
-    fn mentions(&self, from: &Path, path: &Path) -> bool {
+    pub(super) fn mentions(&self, from: &Path, path: &Path) -> bool {
         let manifest = self.question.table.role(from) == Some(Role::Manifest);
         let name = if manifest { file_name(path) } else { deciding::loaded_name(path) };
         text(self.start(), from).is_some_and(|code| deciding::mentions(&code, name))

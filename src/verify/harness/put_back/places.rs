@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::conventions::Role;
+use super::super::deciding;
 use super::super::files::text;
 use super::super::measures;
 use super::super::paths::{extension, file_name, folder};
+use super::super::programs::lists;
 use super::super::search_path;
 use super::super::shadows::Shadows;
 use super::super::shell::{ShellCommand, scan};
@@ -58,6 +60,7 @@ impl Work<'_> {
             others.extend(search_path::elsewhere(self.start(), self.search_path(), path));
         }
         others.iter().any(|other| self.decides(other))
+            || self.has_the_name_of_a_helper(path)
             || self.is_command(path)
             || search_path::package_behind(path).is_some_and(|package| {
                 let inside = self.harness().range(package.clone()..);
@@ -66,6 +69,28 @@ impl Work<'_> {
                 inside.any(|file| extension(file) == "py")
                     && !self.start().paths().contains_key(&init)
             })
+    }
+
+    /// Whether a file has the name of one that fails for tests, and a text of the start sets up where
+    /// modules are looked for.
+    fn has_the_name_of_a_helper(&self, path: &Path) -> bool {
+        let (sets, places) = match extension(path) {
+            "php" => ("spl_autoload_register", "php"),
+            "py" => ("pythonpath", "cfg ini toml"),
+            "rb" => ("LOAD_PATH", "rb"),
+            _ => return false,
+        };
+        let same =
+            |other: &&PathBuf| file_name(other) == file_name(path) && folder(other) != folder(path);
+        let files = || self.start().paths().keys();
+        let fails = |other: &PathBuf| {
+            text(self.start(), other).is_some_and(|code| deciding::fails(other, &code))
+                && self.harness().iter().any(|from| self.mentions(from, other))
+        };
+        files().filter(same).any(fails)
+            && files()
+                .filter(|it| lists(places, extension(it)))
+                .any(|it| text(self.start(), it).is_some_and(|code| code.contains(sets)))
     }
 
     /// Whether a judge would run a new file in place of a command of the system.

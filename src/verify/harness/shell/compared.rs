@@ -32,9 +32,10 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
         }
         more.iter().for_each(|at| found[*at].compared = true);
     }
-    let both: Vec<usize> = (0..found.len()).filter(|at| goes_both_ways(found, *at)).collect();
-    both.iter().for_each(|at| found[*at].both_ways = true);
-    for at in both.into_iter().chain(of_other_status(found)) {
+    let both = (0..found.len()).filter(|at| goes_both_ways(found, *at));
+    let both: Vec<usize> = both.chain(of_other_status(found)).collect();
+    for at in both {
+        found[at].both_ways = true;
         found[at].compared = true;
     }
     static TRAPS: LazyLock<Regex> = LazyLock::new(|| {
