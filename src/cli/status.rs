@@ -39,7 +39,10 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     }
     say(&overview(&task, &state, &WaysOut::new(directory, &at, state.clone(), run.as_ref())));
     match run.zip(standing) {
-        Some((view, standing)) => say(&format!("\n{}", describe(&view, standing))),
+        Some((view, standing)) => {
+            let holds = state.criteria.iter().any(|entry| entry.held.is_some());
+            say(&format!("\n{}", describe(&view, standing, holds)));
+        }
         None => say("\nNo runs yet"),
     }
     Ok(0)
@@ -122,7 +125,7 @@ fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     text
 }
 
-fn describe(view: &RunView, standing: RunStatus) -> String {
+fn describe(view: &RunView, standing: RunStatus, holds: bool) -> String {
     let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
     let mut text = format!("run {run}: {}", format!("{standing:?}").to_lowercase());
     if let Some(current) = &view.current {
@@ -144,9 +147,14 @@ fn describe(view: &RunView, standing: RunStatus) -> String {
         text.push_str(&format!("\n  exit code {}", end.exit_code));
         if end.outcome != Outcome::Proven {
             text.push_str(&format!("\n  {}", outcome(&end.outcome)));
-            let next = end.summary.next.iter();
-            text.extend(next.map(|next| format!("\n  next: {next}")));
         }
+        // Held work may have been accepted since.
+        let is_over = |next: &&String| {
+            !holds
+                && (next.contains("; take it: ") || next.starts_with("or let the agent work on it"))
+        };
+        let next = end.summary.next.iter().filter(|next| !is_over(next));
+        text.extend(next.map(|next| format!("\n  next: {next}")));
     }
     text.push_str(&format!(
         "\n  {}, {}, {} denied",

@@ -188,9 +188,12 @@ impl Run {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
             Outcome::Tampered { .. } => {
+                let commits = self.run_start.as_ref().map(|start| start.short());
+                let commits =
+                    commits.map_or_else(String::new, |start| format!("; git log -p {start}.."));
                 steps.push(format!(
                     "review what was done; the working tree was left as it was, so that nothing \
-                     is hidden: {look}"
+                     is hidden: {look}{commits}"
                 ));
                 steps.push(format!("then commit or undo the changes, and run: {again}"));
             }

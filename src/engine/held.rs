@@ -39,6 +39,10 @@ impl Run {
             }
             if self.is_proven(&proved, &key) {
                 self.take_held(&key, &held, &merged, &proved)?;
+            } else {
+                let why = reasons(&proved, &key, "with the held work").into_iter().next();
+                let why = why.unwrap_or_else(|| "a check of the whole task fails".to_owned());
+                self.notice(&format!("`{}` stays held: {why}", key.text))?;
             }
         }
         Ok(())

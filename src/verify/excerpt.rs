@@ -51,8 +51,15 @@ pub(super) fn telling(lines: &[&str]) -> Option<usize> {
 
 /// ` Its output says: …` with the telling line, or nothing where none is found.
 pub fn said(output: &str) -> String {
+    let Some(line) = quoted(output) else { return String::new() };
+    let end = if line.ends_with(char::is_alphanumeric) { "." } else { "" };
+    format!(" Its output says: {line}{end}")
+}
+
+/// The telling line, cut.
+fn quoted(output: &str) -> Option<String> {
     let lines: Vec<&str> = output.lines().collect();
-    let Some(at) = telling(&lines) else { return String::new() };
+    let at = telling(&lines)?;
     let plain = |line: &str| {
         let line = COLORS.replace_all(line, "");
         line.strip_prefix("E ").unwrap_or(&line).trim().to_owned()
@@ -65,7 +72,7 @@ pub fn said(output: &str) -> String {
     }
     let short: String = quoted.chars().take(QUOTED).collect();
     let cut = if short.len() < quoted.len() { "…" } else { "" };
-    format!(" Its output says: {short}{cut}")
+    Some(format!("{short}{cut}"))
 }
 
 /// About `count` lines of an output: those from the telling one on, and the last ones.
@@ -103,8 +110,8 @@ mod tests {
     use super::*;
 
     /// The lines that the excerpt of an output quotes.
-    fn quoted(output: &str) -> String {
-        said(output).trim_start_matches(" Its output says: ").to_owned()
+    fn line_of(output: &str) -> String {
+        quoted(output).unwrap_or_default()
     }
 
     #[test]
@@ -152,15 +159,15 @@ mod tests {
             ("building\n2 checks failed to match\ndone", "2 checks failed to match"),
             ("all is well\n12 passed, 0 failed", ""),
         ] {
-            assert_eq!(quoted(output), why, "{output}");
+            assert_eq!(line_of(output), why, "{output}");
         }
     }
 
     #[test]
     fn a_long_line_is_cut_after_two_hundred_characters() {
         let long = format!("error: {}", "ü".repeat(300));
-        assert_eq!(quoted(&long).chars().count(), QUOTED + 1);
-        assert!(quoted(&long).ends_with("ü…"));
+        assert_eq!(line_of(&long).chars().count(), QUOTED + 1);
+        assert!(line_of(&long).ends_with("ü…"));
     }
 
     #[test]

@@ -388,8 +388,7 @@ impl Case<'_> {
                 FindingKind::ProtectedChanged,
                 Weight::Fails,
                 format!(
-                    "Protected files changed: {paths}. They are restored; meet the criterion without \
-                     changing them."
+                    "Protected files changed: {paths}. Meet the criterion without changing them."
                 ),
             );
             for change in &evidence.protected {

@@ -69,12 +69,12 @@ fn all_there(paths: &[PathBuf]) {
 #[test]
 fn odd_names_that_are_tracked_survive_a_run_and_a_way_back() {
     let repo = Repo::new(TASK);
-    repo.write("wait.sh", "until test -e ../done; do sleep 0.01; done\n");
+    repo.write("wait.sh", "until test -e \"$TMPDIR/done\"; do sleep 0.01; done\n");
     let paths = make(&repo, "odd");
     repo.commit("odd");
     // The agent removes all of them, on a branch of its own.
     let script = format!(
-        "turns:\n- times: 1\n  steps: [{{spawn: {{command: \"git checkout -q -b x; git rm -rqf odd; git commit -qm x; touch ../done\"}}}}, {{run: sh wait.sh}}]\n{}",
+        "turns:\n- times: 1\n  steps: [{{spawn: {{command: \"git checkout -q -b x; git rm -rqf odd; git commit -qm x; touch $TMPDIR/done\"}}}}, {{run: sh wait.sh}}]\n{}",
         HONEST.trim_start().trim_start_matches("turns:\n")
     );
     let ran = repo.run(&script, &["--allow", "sh wait.sh"]);

@@ -14,6 +14,8 @@ mod first_work;
 mod git_repo;
 mod history;
 mod identity;
+mod index_file;
+mod index_follows;
 mod known_trees;
 mod links;
 mod locks;

@@ -5,18 +5,18 @@
 //! change. Not in this file: the author of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use git2::{
-    DiffOptions, ErrorCode, Index, IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime,
-    Repository, StatusOptions, StatusShow,
+    DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag,
+    IndexTime, Repository, StatusOptions, StatusShow,
 };
 
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
-use super::suspects::{Sought, suspects};
+use super::suspects::{Indexed, Sought, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -67,32 +67,50 @@ impl GitRepo {
     fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
         let mut index = repo.index()?;
         let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let staged = || match sought {
-            Sought::Ignored => Ok(Flags::new()),
-            Sought::Changes | Sought::All => ask(repo, StatusShow::Index, sought, &[]),
+        let staged = |now: &Indexed| {
+            if sought == Sought::Ignored || is_heads(repo, now)? {
+                return Ok(Flags::new());
+            }
+            ask(repo, StatusShow::Index, sought, &[])
         };
         let (suspects, now, mut found) =
             suspects((&self.root, sought), seen.as_ref(), &mut index, staged)?;
-        *seen = Some(now);
-        let Some(suspects) = suspects else {
+        let now = seen.insert(now);
+        let Some(mut suspects) = suspects else {
             remove_pipes(&self.root);
             return ask(repo, StatusShow::IndexAndWorkdir, sought, &[]);
         };
-        if !suspects.is_empty() {
-            for (path, flags) in ask(repo, StatusShow::Workdir, sought, &suspects)? {
-                *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
-            }
+        if sought == Sought::Changes {
+            let is_ignored = |path: &Path| is_ignored(repo, &self.root, path, &mut 64);
+            suspects.retain(|path| now.holds(path) || !is_ignored(path));
+        }
+        let noted = match self.few(now, &suspects) {
+            Some(entries) => differing(repo, &entries)?.into_iter().map(flags).collect(),
+            None => ask(repo, StatusShow::Workdir, sought, &suspects)?,
+        };
+        for (path, flags) in noted {
+            *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
         }
         Ok(found)
     }
 
+    /// The entries of some paths, if these are few files that git tracks: so git need not read the
+    /// whole index to look at them. What it finds unchanged is not noted there.
+    fn few(&self, index: &Indexed, paths: &[PathBuf]) -> Option<Vec<IndexEntry>> {
+        const FEW: usize = 32;
+        let entry = |path: &PathBuf| {
+            let entry = index.entry(path)?;
+            let is_file = entry.mode != u32::from(FileMode::Commit);
+            let is_folder = self.root.join(path).symlink_metadata().is_ok_and(|it| it.is_dir());
+            (is_file && !is_folder).then(|| unmarked(entry))
+        };
+        if paths.len() > FEW { None } else { paths.iter().map(entry).collect() }
+    }
+
     /// Checks the paths whose index flags hide them from `git status`.
     fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
-        let mut shown = Index::new().map_err(self.failed("make an index"))?;
-        let mut paths = DiffOptions::new();
-        paths.disable_pathspec_match(true).include_typechange(true);
         let mut hidden = Hidden::default();
-        let mut any = false;
+        let mut shown = Vec::new();
         let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in seen.iter().flat_map(|index| &index.entries) {
             let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
@@ -106,26 +124,74 @@ impl GitRepo {
                 hidden.left_out.insert(path);
                 continue;
             }
-            any = true;
-            paths.pathspec(entry.path.clone());
-            let entry = IndexEntry {
-                mtime: IndexTime::new(0, 0),
-                flags: entry.flags & !IndexEntryFlag::VALID.bits(),
-                flags_extended: entry.flags_extended & !skip,
-                path: entry.path.clone(),
-                ..*entry
-            };
-            shown.add(&entry).map_err(self.failed("copy an index entry"))?;
+            shown.push(unmarked(entry));
         }
-        if !any {
-            return Ok(hidden);
-        }
-        let diff = repo
-            .diff_index_to_workdir(Some(&shown), Some(&mut paths))
-            .map_err(self.failed("compare hidden paths"))?;
-        hidden.changed = super::history::changes(&diff);
+        hidden.changed = differing(repo, &shown).map_err(self.failed("compare hidden paths"))?;
         Ok(hidden)
     }
+}
+
+/// Does git ignore an untracked path, or everything below it? `most` is how many paths are looked
+/// at.
+fn is_ignored(repo: &Repository, root: &Path, path: &Path, most: &mut usize) -> bool {
+    if repo.is_path_ignored(path).unwrap_or_default() {
+        return true;
+    }
+    let at = root.join(path);
+    if !at.symlink_metadata().is_ok_and(|meta| meta.is_dir()) || at.join(".git").exists() {
+        return false;
+    }
+    let Ok(children) = std::fs::read_dir(&at) else { return false };
+    children.into_iter().all(|child| {
+        *most = most.saturating_sub(1);
+        *most > 0 && child.is_ok_and(|it| is_ignored(repo, root, &path.join(it.file_name()), most))
+    })
+}
+
+/// Is nothing staged?
+fn is_heads(repo: &Repository, index: &Indexed) -> Result<bool, git2::Error> {
+    match repo.head() {
+        Ok(head) => index.is(repo, &head.peel_to_tree()?),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => Ok(index.entries.is_empty()),
+        Err(error) => Err(error),
+    }
+}
+
+/// An entry that git reads the file of, whatever its marks and times say.
+fn unmarked(entry: &IndexEntry) -> IndexEntry {
+    let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+    IndexEntry {
+        mtime: IndexTime::new(0, 0),
+        flags: entry.flags & !IndexEntryFlag::VALID.bits(),
+        flags_extended: entry.flags_extended & !skip,
+        path: entry.path.clone(),
+        ..*entry
+    }
+}
+
+/// The files of these entries that differ from them.
+fn differing(repo: &Repository, entries: &[IndexEntry]) -> Result<Vec<PathChange>, git2::Error> {
+    if entries.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut index = Index::new()?;
+    let mut paths = DiffOptions::new();
+    paths.disable_pathspec_match(true).include_typechange(true);
+    for entry in entries {
+        paths.pathspec(entry.path.clone());
+        index.add(entry)?;
+    }
+    let diff = repo.diff_index_to_workdir(Some(&index), Some(&mut paths))?;
+    Ok(super::history::changes(&diff))
+}
+
+/// Git's flags for a change of the working tree.
+fn flags(change: PathChange) -> (PathBuf, git2::Status) {
+    let flags = match change.kind {
+        ChangeKind::Deleted => git2::Status::WT_DELETED,
+        _ => git2::Status::WT_MODIFIED,
+    };
+    (change.path, flags)
 }
 
 /// Git's flags by path.

@@ -15,8 +15,11 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
+use git2::{
+    Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree,
+};
 
+use super::index_file::{IndexFile, holds};
 use super::pipes::{PatternFile, pattern, remove_pipes};
 use crate::sys::visit;
 
@@ -24,6 +27,8 @@ use crate::sys::visit;
 const MOST: usize = 1_000;
 /// The bits of an entry's flags that are not the length of its name.
 const FLAGS: u16 = 0xf000;
+/// Bits of an entry's flags that number the sides of a conflict.
+const STAGE: u16 = 0x3000;
 /// A file without content.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
@@ -39,6 +44,9 @@ impl Indexed {
     pub(super) fn read(index: &mut Index) -> Result<Self, git2::Error> {
         // A time that is too old only makes more files suspect.
         let file = index.path().and_then(|path| fs::metadata(path).ok());
+        if let Some(read) = index.path().filter(|_| file.is_some()).and_then(IndexFile::read) {
+            return Ok(Self { entries: read.into_entries(), file });
+        }
         // libgit2 keeps an index whose file is gone, unless it is told to read it anyway.
         index.read(file.is_none())?;
         Ok(Self { entries: index.iter().collect(), file })
@@ -52,6 +60,25 @@ impl Indexed {
         };
         let now = index.path().and_then(|path| fs::metadata(path).ok());
         now.is_some() && now.as_ref().map(stat) == self.file.as_ref().map(stat)
+    }
+
+    /// The entry of a path that has no conflict and no extended flags.
+    pub(super) fn entry(&self, path: &Path) -> Option<&IndexEntry> {
+        let name = path.as_os_str().as_bytes();
+        let at = self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(name)).ok()?;
+        let entry = &self.entries[at];
+        (entry.flags & STAGE == 0 && entry.flags_extended == 0).then_some(entry)
+    }
+
+    /// Does it hold a path, or one below it?
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        holds(&self.entries, path.as_os_str().as_bytes())
+    }
+
+    /// Is everything in it as in a tree, and the other way around?
+    pub(super) fn is(&self, repo: &Repository, tree: &Tree<'_>) -> Result<bool, git2::Error> {
+        let covered = covered(repo, tree, &mut Vec::new(), &self.entries)?;
+        Ok(covered == Some(self.entries.len()))
     }
 
     /// The time when it was written.
@@ -81,6 +108,39 @@ impl Indexed {
     }
 }
 
+/// How many of the first entries are those of a tree; none if one of the tree is not there.
+fn covered(
+    repo: &Repository,
+    tree: &Tree<'_>,
+    prefix: &mut Vec<u8>,
+    entries: &[IndexEntry],
+) -> Result<Option<usize>, git2::Error> {
+    let mut at = 0;
+    for child in tree {
+        let length = prefix.len();
+        prefix.extend(child.name_bytes());
+        if child.kind() == Some(ObjectType::Tree) {
+            prefix.push(b'/');
+            let inner = repo.find_tree(child.id())?;
+            match covered(repo, &inner, prefix, &entries[at..])? {
+                Some(count) => at += count,
+                None => return Ok(None),
+            }
+        } else {
+            let mode = child.filemode_raw().unsigned_abs();
+            let plain = |it: &&IndexEntry| it.flags & STAGE == 0 && it.flags_extended == 0;
+            let entry = entries.get(at).filter(plain);
+            if !entry.is_some_and(|it| it.id == child.id() && it.mode == mode && it.path == *prefix)
+            {
+                return Ok(None);
+            }
+            at += 1;
+        }
+        prefix.truncate(length);
+    }
+    Ok(Some(at))
+}
+
 /// Does an index say the same about a file?
 fn is_same(a: &IndexEntry, b: &IndexEntry) -> bool {
     let noted = |it: &IndexEntry| (it.ino, it.file_size, it.mode, it.flags, it.flags_extended);
@@ -105,16 +165,19 @@ pub(super) fn suspects<T>(
     (root, sought): (&Path, Sought),
     before: Option<&Indexed>,
     index: &mut Index,
-    beside: impl FnOnce() -> Result<T, git2::Error>,
+    beside: impl FnOnce(&Indexed) -> Result<T, git2::Error>,
 ) -> Result<(Option<Vec<PathBuf>>, Indexed, T), git2::Error> {
     let Some(before) = before else {
         let now = Indexed::read(index)?;
-        let (found, other) = at_once(|| walk(root, sought, &now), beside);
+        let (found, other) = at_once(|| walk(root, sought, &now), || beside(&now));
         return Ok((found.and_then(Found::paths), now, other?));
     };
     let (found, read) = at_once(
         || walk(root, sought, before),
-        || Indexed::read(index).and_then(|now| beside().map(|other| (now, other))),
+        || {
+            let now = Indexed::read(index)?;
+            beside(&now).map(|other| (now, other))
+        },
     );
     let (now, other) = read?;
     let paths = found.and_then(|mut found| {
@@ -296,7 +359,7 @@ fn mode(meta: &Metadata) -> Option<u32> {
 }
 
 /// The part of a number that an index holds.
-fn low(number: u64) -> u32 {
+pub(super) fn low(number: u64) -> u32 {
     (number & u64::from(u32::MAX)) as u32
 }
 

@@ -116,40 +116,6 @@ impl GitRepo {
         Ok(false)
     }
 
-    /// Makes the index hold these paths as the tree does, and leaves the rest of it alone.
-    pub(super) fn index_follows(
-        &self,
-        repo: &Repository,
-        tree: &Tree<'_>,
-        paths: &[PathBuf],
-    ) -> Result<(), VerifyError> {
-        let failed = self.failed("write the index");
-        patiently(|| {
-            let mut index = repo.index()?;
-            index.read(false)?;
-            let mut stale = false;
-            for path in paths {
-                let held = tree.get_path(path).ok().filter(|e| e.kind() != Some(ObjectType::Tree));
-                let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
-                let mode = |entry: &git2::TreeEntry<'_>| entry.filemode().unsigned_abs();
-                if staged == held.as_ref().map(|entry| (entry.id(), mode(entry))) {
-                    continue;
-                }
-                stale = true;
-                if held.is_some() && self.root.join(path).symlink_metadata().is_ok() {
-                    index.add_path(path)?;
-                } else {
-                    index.remove_path(path)?;
-                }
-            }
-            if !stale {
-                return Ok(());
-            }
-            index.write()
-        })
-        .map_err(failed)
-    }
-
     pub(super) fn snapshot_in(
         &self,
         repo: &Repository,

@@ -148,10 +148,11 @@ fn a_folder_above_the_token_is_neither_moved_nor_read_by_the_next_agent() {
 fn named_copilot(repo: &Repo, turns: &str) -> String {
     let named = repo.beside("bin/copilot");
     std::fs::create_dir_all(repo.beside("bin")).expect("made");
-    let text = format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph-copilot"));
-    std::fs::write(&named, text).expect("written");
-    std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .expect("mode");
+    // A copy: the folder of the build may lie in another HOME, which the sandbox hides.
+    let built = env!("CARGO_BIN_EXE_ralph-copilot");
+    std::fs::hard_link(built, &named)
+        .or_else(|_| std::fs::copy(built, &named).map(drop))
+        .expect("made");
     let script = repo.beside("named.yaml");
     std::fs::write(&script, turns).expect("written");
     format!("{} agent {}", named.display(), script.display())

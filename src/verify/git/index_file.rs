@@ -1,0 +1,346 @@
+//! The file of git's index, as bytes: read, and changed in place.
+//!
+//! libgit2 takes several times as long as git for both. Invariant: a file that is not understood
+//! whole (a split or sparse index, version 4, a wrong sum) is left to libgit2, which says what is
+//! wrong with it.
+
+use std::path::Path;
+
+use git2::{IndexEntry, IndexTime, Oid};
+use sha1::{Digest as _, Sha1};
+
+/// Bytes of an entry before its flags.
+const STAT: usize = 60;
+/// Bytes of a sum, and of an object's id.
+const SUM: usize = 20;
+/// An entry has more flags.
+const EXTENDED: u16 = 0x4000;
+/// How deep folders may lie in the part about trees.
+const MOST_DEPTH: usize = 256;
+
+/// The entries of an index, and where they stand.
+pub(super) struct IndexFile {
+    bytes: Vec<u8>,
+    entries: Vec<IndexEntry>,
+    /// Where each entry begins.
+    places: Vec<usize>,
+    /// Where the extensions begin.
+    end: usize,
+}
+
+/// What an index says about a file that it holds already.
+pub(super) struct Noted<'p> {
+    /// Relative to the root.
+    pub(super) path: &'p [u8],
+    /// Its content.
+    pub(super) id: Oid,
+    /// Its mode.
+    pub(super) mode: u32,
+    /// What the file system says of it.
+    pub(super) stat: Stat,
+}
+
+/// The parts of a file's metadata that an index holds, in its order.
+pub(super) struct Stat {
+    /// Changed: seconds and nanoseconds; modified: the same.
+    pub(super) times: [u32; 4],
+    /// Device and inode.
+    pub(super) place: [u32; 2],
+    /// User and group.
+    pub(super) owner: [u32; 2],
+    /// Bytes.
+    pub(super) size: u32,
+}
+
+impl IndexFile {
+    /// Reads an index whose format and sum are as they should be.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        Self::parse(std::fs::read(path).ok()?)
+    }
+
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let body = bytes.len().checked_sub(SUM)?;
+        let version = number(&bytes, 4)?;
+        if !bytes.starts_with(b"DIRC") || !matches!(version, 2 | 3) {
+            return None;
+        }
+        if Sha1::digest(&bytes[..body])[..] != bytes[body..] {
+            return None;
+        }
+        let count = usize::try_from(number(&bytes, 8)?).ok()?;
+        let (mut entries, mut places) = (Vec::new(), Vec::new());
+        let mut at = 12;
+        for _ in 0..count {
+            let (entry, next) = entry(&bytes[..body], at, version)?;
+            entries.push(entry);
+            places.push(at);
+            at = next;
+        }
+        let is_sorted = entries.windows(2).all(|pair| pair[0].path <= pair[1].path);
+        let file = Self { bytes, entries, places, end: at };
+        // An extension in small letters changes what the entries mean.
+        let known =
+            |part: Option<Extension<'_>>| part.is_some_and(|it| it.0[0].is_ascii_uppercase());
+        (is_sorted && file.extensions().all(known)).then_some(file)
+    }
+
+    pub(super) fn into_entries(self) -> Vec<IndexEntry> {
+        self.entries
+    }
+
+    /// The entry of a path that has no conflict.
+    pub(super) fn entry(&self, path: &[u8]) -> Option<&IndexEntry> {
+        self.place(path).map(|at| &self.entries[at])
+    }
+
+    /// Is there any entry of a path, or below it?
+    pub(super) fn holds(&self, path: &[u8]) -> bool {
+        holds(&self.entries, path)
+    }
+
+    fn place(&self, path: &[u8]) -> Option<usize> {
+        let at = self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
+        let flags = self.entries[at].flags;
+        // The stage, and bits that hide changes.
+        (flags & 0xf000 == 0).then_some(at)
+    }
+
+    /// Name and content of each extension; none at the first that is cut off.
+    fn extensions(&self) -> impl Iterator<Item = Option<Extension<'_>>> {
+        let body = self.bytes.len() - SUM;
+        let mut rest = &self.bytes[self.end..body];
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let found = (|| {
+                let name = rest.first_chunk::<4>()?;
+                let size = usize::try_from(number(rest, 4)?).ok()?;
+                Some((name, rest[8..].get(..size)?))
+            })();
+            rest = found.map_or(&[], |(_, content)| &rest[8 + content.len()..]);
+            Some(found)
+        })
+    }
+
+    /// The bytes of this index with other entries for paths that it holds. `written` is when it was
+    /// written: what was modified at that time or later may differ unnoticed, so that it gets a size
+    /// that makes git read it.
+    pub(super) fn with(&self, noted: &[Noted<'_>], written: (u32, u32)) -> Option<Vec<u8>> {
+        let mut bytes = self.bytes[..self.end].to_vec();
+        for (entry, at) in self.entries.iter().zip(&self.places) {
+            let modified = (entry.mtime.seconds().cast_unsigned(), entry.mtime.nanoseconds());
+            if modified >= written {
+                bytes[at + 36..at + 40].fill(0);
+            }
+        }
+        for file in noted {
+            let at = self.places[self.place(file.path)?];
+            let Stat { times, place, owner, size } = &file.stat;
+            let numbers = [times[0], times[1], times[2], times[3], place[0], place[1], file.mode];
+            let numbers = numbers.into_iter().chain([owner[0], owner[1], *size]);
+            let stat: Vec<u8> = numbers.flat_map(u32::to_be_bytes).collect();
+            bytes[at..at + 40].copy_from_slice(&stat);
+            bytes[at + 40..at + STAT].copy_from_slice(file.id.as_bytes());
+        }
+        let stale: Vec<&[u8]> = noted.iter().map(|file| file.path).collect();
+        for extension in self.extensions() {
+            let (name, content) = extension?;
+            let trees;
+            let content = match name {
+                b"TREE" => {
+                    trees = without_ids(content, &stale)?;
+                    trees.as_slice()
+                }
+                // These say where the others stand.
+                b"EOIE" | b"IEOT" => continue,
+                _ => content,
+            };
+            bytes.extend(name);
+            bytes.extend(u32::try_from(content.len()).ok()?.to_be_bytes());
+            bytes.extend(content);
+        }
+        let sum = Sha1::digest(&bytes);
+        bytes.extend(sum);
+        Some(bytes)
+    }
+}
+
+/// Is there any entry of a path, or below it?
+pub(super) fn holds(entries: &[IndexEntry], path: &[u8]) -> bool {
+    let from = entries.partition_point(|entry| entry.path.as_slice() < path);
+    let mut rest = entries[from..].iter().take_while(|entry| entry.path.starts_with(path));
+    rest.any(|entry| matches!(entry.path.get(path.len()), None | Some(b'/')))
+}
+
+type Extension<'b> = (&'b [u8; 4], &'b [u8]);
+
+/// The number at a place.
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The entry at a place, and where the next one begins.
+fn entry(bytes: &[u8], at: usize, version: u32) -> Option<(IndexEntry, usize)> {
+    let numbers = |which: usize| number(bytes, at + 4 * which);
+    let time =
+        |which: usize| Some(IndexTime::new(numbers(which)?.cast_signed(), numbers(which + 1)?));
+    let id = Oid::from_bytes(bytes.get(at + 40..at + STAT)?).ok()?;
+    let short = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let flags = short(at + STAT)?;
+    let is_extended = flags & EXTENDED != 0;
+    if is_extended && version < 3 {
+        return None;
+    }
+    let name = at + STAT + if is_extended { 4 } else { 2 };
+    let flags_extended = if is_extended { short(at + STAT + 2)? } else { 0 };
+    let length = match usize::from(flags & 0xfff) {
+        0xfff => bytes.get(name..)?.iter().position(|byte| *byte == 0)?,
+        length => length,
+    };
+    let path = bytes.get(name..name + length)?.to_vec();
+    // Filled up with one to eight zeros.
+    let next = at + (name + length - at + 8) / 8 * 8;
+    let entry = IndexEntry {
+        ctime: time(0)?,
+        mtime: time(2)?,
+        dev: numbers(4)?,
+        ino: numbers(5)?,
+        mode: numbers(6)?,
+        uid: numbers(7)?,
+        gid: numbers(8)?,
+        file_size: numbers(9)?,
+        id,
+        flags,
+        flags_extended,
+        path,
+    };
+    (next <= bytes.len()).then_some((entry, next))
+}
+
+/// The part about trees, without the ids of those above some paths.
+fn without_ids(content: &[u8], stale: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut kept = Vec::new();
+    let mut rest = content;
+    while !rest.is_empty() {
+        rest = tree(rest, &mut Vec::new(), stale, &mut kept, 0)?;
+    }
+    Some(kept)
+}
+
+/// Copies one tree and those in it, and returns what follows.
+fn tree<'b>(
+    bytes: &'b [u8],
+    above: &mut Vec<u8>,
+    stale: &[&[u8]],
+    kept: &mut Vec<u8>,
+    depth: usize,
+) -> Option<&'b [u8]> {
+    if depth > MOST_DEPTH {
+        return None;
+    }
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let (name, rest) = bytes.split_at(end);
+    let line_end = rest.iter().position(|byte| *byte == b'\n')?;
+    let counts = std::str::from_utf8(&rest[1..line_end]).ok()?;
+    let (entries, inner) = counts.split_once(' ')?;
+    let (entries, inner): (i64, usize) = (entries.parse().ok()?, inner.parse().ok()?);
+    let mut rest = &rest[line_end + 1..];
+    let length = above.len();
+    above.extend(name);
+    if depth > 0 {
+        above.push(b'/');
+    }
+    let is_stale = stale.iter().any(|path| path.starts_with(above));
+    kept.extend(name);
+    let entries_now = if is_stale { -1 } else { entries };
+    kept.extend(format!("\0{entries_now} {inner}\n").bytes());
+    if entries >= 0 {
+        let (id, after) = rest.split_at_checked(SUM)?;
+        if !is_stale {
+            kept.extend(id);
+        }
+        rest = after;
+    }
+    for _ in 0..inner {
+        rest = tree(rest, above, stale, kept, depth + 1)?;
+    }
+    above.truncate(length);
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of two files, with trees.
+    fn sample() -> Vec<u8> {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let git = |args: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.args(["-c", "user.name=a", "-c", "user.email=a"]).args(args);
+            let done = git.current_dir(folder.path()).output().expect("git");
+            assert!(done.status.success(), "{args:?}");
+        };
+        git(&["init", "-q"]);
+        std::fs::create_dir(folder.path().join("d")).expect("a folder");
+        for path in ["a", "d/b"] {
+            std::fs::write(folder.path().join(path), path).expect("written");
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "x"]);
+        std::fs::read(folder.path().join(".git/index")).expect("an index")
+    }
+
+    fn noted() -> Noted<'static> {
+        let stat = Stat { times: [1, 2, 3, 4], place: [5, 6], owner: [7, 8], size: 9 };
+        Noted { path: b"d/b", id: Oid::from_bytes(&[7; 20]).expect("an id"), mode: 0o100_755, stat }
+    }
+
+    #[test]
+    fn an_entry_is_changed_and_nothing_else() {
+        let file = IndexFile::parse(sample()).expect("an index");
+        let bytes = file.with(&[noted()], (u32::MAX, 0)).expect("another");
+        let after = IndexFile::parse(bytes).expect("an index");
+        let (a, b) = (&after.entries[0], &after.entries[1]);
+        assert_eq!((a.id, a.mtime, a.file_size), {
+            let old = &file.entries[0];
+            (old.id, old.mtime, old.file_size)
+        });
+        assert_eq!((b.id, b.mode, b.file_size), (noted().id, 0o100_755, 9));
+        assert_eq!((b.ctime, b.mtime), (IndexTime::new(1, 2), IndexTime::new(3, 4)));
+        assert_eq!((b.dev, b.ino, b.uid, b.gid), (5, 6, 7, 8));
+        let trees = after.extensions().flatten().find(|it| it.0 == b"TREE").expect("trees");
+        assert_eq!(trees.1, b"\0-1 1\nd\0-1 0\n");
+        // What is as young as the index has no size.
+        let racy = file.with(&[], (0, 0)).and_then(IndexFile::parse).expect("an index");
+        assert!(racy.entries.iter().all(|entry| entry.file_size == 0));
+        assert!(file.with(&[Noted { path: b"c", ..noted() }], (0, 0)).is_none());
+    }
+
+    #[test]
+    fn a_broken_index_is_left_to_git() {
+        let bytes = sample();
+        for at in 0..bytes.len() {
+            assert!(IndexFile::parse(bytes[..at].to_vec()).is_none());
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            assert!(IndexFile::parse(flipped).is_none(), "byte {at}");
+        }
+        // With the right sum, it is read as it is or not at all.
+        let body = bytes.len() - SUM;
+        let mut read = 0;
+        for at in 0..body {
+            for bit in 0..8 {
+                let mut forged = bytes[..body].to_vec();
+                forged[at] ^= 1 << bit;
+                let sum = Sha1::digest(&forged);
+                forged.extend(sum);
+                let Some(file) = IndexFile::parse(forged) else { continue };
+                read += 1;
+                drop(file.with(&[noted()], (1, 0)));
+            }
+        }
+        assert!(read > body, "{read} of {body} bytes");
+    }
+}

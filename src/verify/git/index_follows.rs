@@ -1,0 +1,134 @@
+//! The index after a commit of the runner's own: some paths as in the tree, the rest left alone.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorClass, ErrorCode, ObjectType, Repository, Tree};
+
+use super::git_repo::GitRepo;
+use super::index_file::{IndexFile, Noted, Stat};
+use super::locks::patiently;
+use super::suspects::low;
+use crate::verify::error::VerifyError;
+
+impl GitRepo {
+    /// Makes the index hold these paths as the tree does, and leaves the rest of it alone.
+    pub(super) fn index_follows(
+        &self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+        paths: &[PathBuf],
+    ) -> Result<(), VerifyError> {
+        patiently(|| match self.in_place(repo, tree, paths) {
+            Some(result) => result,
+            None => self.through_git(repo, tree, paths),
+        })
+        .map_err(self.failed("write the index"))
+    }
+
+    /// Changes entries that are there. Nothing if that is not enough.
+    fn in_place(
+        &self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+        paths: &[PathBuf],
+    ) -> Option<Result<(), git2::Error>> {
+        let at = self.git_dir.join("index");
+        let before = fs::metadata(&at).ok()?;
+        let index = IndexFile::read(&at)?;
+        let mut noted = Vec::new();
+        for path in paths {
+            let name = path.to_str()?.as_bytes();
+            let (held, entry) = match (tree.get_path(path), index.entry(name)) {
+                (Ok(held), Some(entry)) => (held, entry),
+                (Err(_), None) if !index.holds(name) => continue,
+                _ => return None,
+            };
+            let mode = held.filemode().unsigned_abs();
+            if (entry.id, entry.mode) == (held.id(), mode) {
+                continue;
+            }
+            // Before the content: what changes it later shows.
+            let stat = Stat::of(&self.root.join(path).symlink_metadata().ok()?);
+            if held.kind() != Some(ObjectType::Blob)
+                || repo.blob_path(&self.root.join(path)).ok()? != held.id()
+            {
+                return None;
+            }
+            noted.push(Noted { path: name, id: held.id(), mode, stat });
+        }
+        if noted.is_empty() {
+            return Some(Ok(()));
+        }
+        let written = (low(before.mtime().unsigned_abs()), low(before.mtime_nsec().unsigned_abs()));
+        let bytes = index.with(&noted, written)?;
+        Some(replaced(&at, &before, &bytes))
+    }
+
+    fn through_git(
+        &self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+        paths: &[PathBuf],
+    ) -> Result<(), git2::Error> {
+        let mut index = repo.index()?;
+        index.read(false)?;
+        let mut stale = false;
+        for path in paths {
+            let held = tree.get_path(path).ok().filter(|e| e.kind() != Some(ObjectType::Tree));
+            let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
+            let mode = |entry: &git2::TreeEntry<'_>| entry.filemode().unsigned_abs();
+            if staged == held.as_ref().map(|entry| (entry.id(), mode(entry))) {
+                continue;
+            }
+            stale = true;
+            if held.is_some() && self.root.join(path).symlink_metadata().is_ok() {
+                index.add_path(path)?;
+            } else {
+                index.remove_path(path)?;
+            }
+        }
+        if stale { index.write() } else { Ok(()) }
+    }
+}
+
+/// Writes a file by way of git's lock beside it, unless it changed since.
+fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2::Error> {
+    let lock = path.with_extension("lock");
+    let failed = |error: std::io::Error| {
+        let held = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let code = if held { ErrorCode::Locked } else { ErrorCode::GenericError };
+        git2::Error::new(code, ErrorClass::Index, format!("{}: {error}", lock.display()))
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&lock).map_err(failed)?;
+    let written = (|| {
+        let now = fs::metadata(path)?;
+        let same = |meta: &fs::Metadata| (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec());
+        if same(&now) != same(before) {
+            // Another process was faster: once more.
+            return Err(std::io::ErrorKind::AlreadyExists.into());
+        }
+        file.write_all(bytes)?;
+        file.set_permissions(now.permissions())?;
+        fs::rename(&lock, path)
+    })();
+    written.map_err(|error| {
+        drop(fs::remove_file(&lock));
+        failed(error)
+    })
+}
+
+impl Stat {
+    fn of(meta: &fs::Metadata) -> Self {
+        let low = |number: i64| low(number.cast_unsigned());
+        let (changed, modified) = (meta.ctime(), meta.mtime());
+        Self {
+            times: [changed, meta.ctime_nsec(), modified, meta.mtime_nsec()].map(low),
+            place: [self::low(meta.dev()), self::low(meta.ino())],
+            owner: [meta.uid(), meta.gid()],
+            size: self::low(meta.size()),
+        }
+    }
+}
