@@ -29,7 +29,7 @@ pub(super) struct IndexFile {
 }
 
 /// What an index says about a file that it holds already.
-pub(super) struct Noted<'p> {
+pub(super) struct EntryNow<'p> {
     /// Relative to the root.
     pub(super) path: &'p [u8],
     /// Its content.
@@ -37,11 +37,11 @@ pub(super) struct Noted<'p> {
     /// Its mode.
     pub(super) mode: u32,
     /// What the file system says of it.
-    pub(super) stat: Stat,
+    pub(super) stat: EntryStat,
 }
 
 /// The parts of a file's metadata that an index holds, in its order.
-pub(super) struct Stat {
+pub(super) struct EntryStat {
     /// Changed: seconds and nanoseconds; modified: the same.
     pub(super) times: [u32; 4],
     /// Device and inode.
@@ -126,7 +126,7 @@ impl IndexFile {
     /// The bytes of this index with other entries for paths that it holds. `written` is when it was
     /// written: what was modified at that time or later may differ unnoticed, so that it gets a size
     /// that makes git read it.
-    pub(super) fn with(&self, noted: &[Noted<'_>], written: (u32, u32)) -> Option<Vec<u8>> {
+    pub(super) fn with(&self, noted: &[EntryNow<'_>], written: (u32, u32)) -> Option<Vec<u8>> {
         let mut bytes = self.bytes[..self.end].to_vec();
         for (entry, at) in self.entries.iter().zip(&self.places) {
             let modified = (entry.mtime.seconds().cast_unsigned(), entry.mtime.nanoseconds());
@@ -136,7 +136,7 @@ impl IndexFile {
         }
         for file in noted {
             let at = self.places[self.place(file.path)?];
-            let Stat { times, place, owner, size } = &file.stat;
+            let EntryStat { times, place, owner, size } = &file.stat;
             let numbers = [times[0], times[1], times[2], times[3], place[0], place[1], file.mode];
             let numbers = numbers.into_iter().chain([owner[0], owner[1], *size]);
             let stat: Vec<u8> = numbers.flat_map(u32::to_be_bytes).collect();
@@ -292,9 +292,14 @@ mod tests {
         std::fs::read(folder.path().join(".git/index")).expect("an index")
     }
 
-    fn noted() -> Noted<'static> {
-        let stat = Stat { times: [1, 2, 3, 4], place: [5, 6], owner: [7, 8], size: 9 };
-        Noted { path: b"d/b", id: Oid::from_bytes(&[7; 20]).expect("an id"), mode: 0o100_755, stat }
+    fn noted() -> EntryNow<'static> {
+        let stat = EntryStat { times: [1, 2, 3, 4], place: [5, 6], owner: [7, 8], size: 9 };
+        EntryNow {
+            path: b"d/b",
+            id: Oid::from_bytes(&[7; 20]).expect("an id"),
+            mode: 0o100_755,
+            stat,
+        }
     }
 
     #[test]
@@ -315,7 +320,7 @@ mod tests {
         // What is as young as the index has no size.
         let racy = file.with(&[], (0, 0)).and_then(IndexFile::parse).expect("an index");
         assert!(racy.entries.iter().all(|entry| entry.file_size == 0));
-        assert!(file.with(&[Noted { path: b"c", ..noted() }], (0, 0)).is_none());
+        assert!(file.with(&[EntryNow { path: b"c", ..noted() }], (0, 0)).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, ErrorCode, ObjectType, Repository, Tree};
 
 use super::git_repo::GitRepo;
-use super::index_file::{IndexFile, Noted, Stat};
+use super::index_file::{EntryNow, EntryStat, IndexFile};
 use super::locks::patiently;
 use super::suspects::low;
 use crate::verify::error::VerifyError;
@@ -51,13 +51,13 @@ impl GitRepo {
                 continue;
             }
             // Before the content: what changes it later shows.
-            let stat = Stat::of(&self.root.join(path).symlink_metadata().ok()?);
+            let stat = EntryStat::of(&self.root.join(path).symlink_metadata().ok()?);
             if held.kind() != Some(ObjectType::Blob)
                 || repo.blob_path(&self.root.join(path)).ok()? != held.id()
             {
                 return None;
             }
-            noted.push(Noted { path: name, id: held.id(), mode, stat });
+            noted.push(EntryNow { path: name, id: held.id(), mode, stat });
         }
         if noted.is_empty() {
             return Some(Ok(()));
@@ -120,7 +120,7 @@ fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2
     })
 }
 
-impl Stat {
+impl EntryStat {
     fn of(meta: &fs::Metadata) -> Self {
         let low = |number: i64| low(number.cast_unsigned());
         let (changed, modified) = (meta.ctime(), meta.mtime());
