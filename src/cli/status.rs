@@ -9,7 +9,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{say, say_json};
 use super::ways_out::WaysOut;
-use crate::engine::load_state;
+use crate::engine::{is_about_held_work, load_state};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
 use crate::report::{count, outcome};
@@ -149,11 +149,7 @@ fn describe(view: &RunView, standing: RunStatus, holds: bool) -> String {
             text.push_str(&format!("\n  {}", outcome(&end.outcome)));
         }
         // Held work may have been accepted since.
-        let is_over = |next: &&String| {
-            !holds
-                && (next.contains("; take it: ") || next.starts_with("or let the agent work on it"))
-        };
-        let next = end.summary.next.iter().filter(|next| !is_over(next));
+        let next = end.summary.next.iter().filter(|next| holds || !is_about_held_work(next));
         text.extend(next.map(|next| format!("\n  next: {next}")));
     }
     text.push_str(&format!(

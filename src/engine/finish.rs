@@ -188,9 +188,10 @@ impl Run {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
             Outcome::Tampered { .. } => {
-                let commits = self.run_start.as_ref().map(|start| start.short());
-                let commits =
-                    commits.map_or_else(String::new, |start| format!("; git log -p {start}.."));
+                let commits = self.run_start.as_ref();
+                let commits = commits
+                    .map(|start| format!("; git log -p {}..", start.short()))
+                    .unwrap_or_default();
                 steps.push(format!(
                     "review what was done; the working tree was left as it was, so that nothing \
                      is hidden: {look}{commits}"
@@ -244,11 +245,8 @@ impl Run {
             let held = self.state.find(&criterion.key).and_then(|entry| entry.held.as_ref());
             let Some(held) = held else { continue };
             let diff = format!("git diff {} {}", held.base.short(), held.name);
-            steps.push(format!("review `{text}`: {diff}; take it: {accept} {}", argument(text)));
-            steps.push(format!(
-                "or let the agent work on it again: {retry} {} && {start}",
-                argument(text)
-            ));
+            steps.push(format!("review `{text}`: {diff}{TAKE_IT}{accept} {}", argument(text)));
+            steps.push(format!("{OR_AGAIN}{retry} {} && {start}", argument(text)));
         }
         if let (false, Some(start)) = (self.changed_harness.is_empty(), &self.run_start) {
             let paths: Vec<_> =
@@ -261,6 +259,16 @@ impl Run {
         }
         steps
     }
+}
+
+/// Between the diff of held work and the command that takes it.
+const TAKE_IT: &str = "; take it: ";
+/// Before the command that gives held work back to the agent.
+const OR_AGAIN: &str = "or let the agent work on it again: ";
+
+/// Whether a next step of a run is about held work.
+pub fn is_about_held_work(step: &str) -> bool {
+    step.contains(TAKE_IT) || step.starts_with(OR_AGAIN)
 }
 
 /// The human's way to let a call through that a rule of the guard denied.

@@ -49,6 +49,7 @@ mod tests;
 pub use dead_run::ResumeContext;
 pub use decide::{Consequence, Limits, NextStep, Spent, after, next, ticked_without_proof};
 pub use error::EngineError;
+pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
 pub use lessons::{LESSONS, lessons_for};
 pub use past_runs::{BEAT, PULSE, dead_run_task};

@@ -13,6 +13,8 @@ use sha1::{Digest as _, Sha1};
 const STAT: usize = 60;
 /// Bytes of a sum, and of an object's id.
 const SUM: usize = 20;
+/// The bits of an entry's flags that are not the length of its name.
+pub(super) const FLAGS: u16 = 0xf000;
 /// An entry has more flags.
 const EXTENDED: u16 = 0x4000;
 /// How deep folders may lie in the part about trees.
@@ -26,30 +28,6 @@ pub(super) struct IndexFile {
     places: Vec<usize>,
     /// Where the extensions begin.
     end: usize,
-}
-
-/// What an index says about a file that it holds already.
-pub(super) struct EntryNow<'p> {
-    /// Relative to the root.
-    pub(super) path: &'p [u8],
-    /// Its content.
-    pub(super) id: Oid,
-    /// Its mode.
-    pub(super) mode: u32,
-    /// What the file system says of it.
-    pub(super) stat: EntryStat,
-}
-
-/// The parts of a file's metadata that an index holds, in its order.
-pub(super) struct EntryStat {
-    /// Changed: seconds and nanoseconds; modified: the same.
-    pub(super) times: [u32; 4],
-    /// Device and inode.
-    pub(super) place: [u32; 2],
-    /// User and group.
-    pub(super) owner: [u32; 2],
-    /// Bytes.
-    pub(super) size: u32,
 }
 
 impl IndexFile {
@@ -99,10 +77,8 @@ impl IndexFile {
     }
 
     fn place(&self, path: &[u8]) -> Option<usize> {
-        let at = self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
-        let flags = self.entries[at].flags;
-        // The stage, and bits that hide changes.
-        (flags & 0xf000 == 0).then_some(at)
+        let at = place(&self.entries, path)?;
+        (self.entries[at].flags & FLAGS == 0).then_some(at)
     }
 
     /// Name and content of each extension; none at the first that is cut off.
@@ -126,24 +102,23 @@ impl IndexFile {
     /// The bytes of this index with other entries for paths that it holds. `written` is when it was
     /// written: what was modified at that time or later may differ unnoticed, so that it gets a size
     /// that makes git read it.
-    pub(super) fn with(&self, noted: &[EntryNow<'_>], written: (u32, u32)) -> Option<Vec<u8>> {
+    pub(super) fn with(&self, entries: &[IndexEntry], written: IndexTime) -> Option<Vec<u8>> {
         let mut bytes = self.bytes[..self.end].to_vec();
         for (entry, at) in self.entries.iter().zip(&self.places) {
-            let modified = (entry.mtime.seconds().cast_unsigned(), entry.mtime.nanoseconds());
-            if modified >= written {
+            if pair(&entry.mtime) >= pair(&written) {
                 bytes[at + 36..at + 40].fill(0);
             }
         }
-        for file in noted {
-            let at = self.places[self.place(file.path)?];
-            let EntryStat { times, place, owner, size } = &file.stat;
-            let numbers = [times[0], times[1], times[2], times[3], place[0], place[1], file.mode];
-            let numbers = numbers.into_iter().chain([owner[0], owner[1], *size]);
-            let stat: Vec<u8> = numbers.flat_map(u32::to_be_bytes).collect();
-            bytes[at..at + 40].copy_from_slice(&stat);
-            bytes[at + 40..at + STAT].copy_from_slice(file.id.as_bytes());
+        for entry in entries {
+            let at = self.places[self.place(&entry.path)?];
+            let times = [&entry.ctime, &entry.mtime].map(pair);
+            let times = times.into_iter().flat_map(|it| [it.0.cast_unsigned(), it.1]);
+            let numbers = times.chain([entry.dev, entry.ino, entry.mode, entry.uid, entry.gid]);
+            let numbers = numbers.chain([entry.file_size]).flat_map(u32::to_be_bytes);
+            let stat: Vec<u8> = numbers.chain(entry.id.as_bytes().iter().copied()).collect();
+            bytes[at..at + STAT].copy_from_slice(&stat);
         }
-        let stale: Vec<&[u8]> = noted.iter().map(|file| file.path).collect();
+        let stale: Vec<&[u8]> = entries.iter().map(|entry| entry.path.as_slice()).collect();
         for extension in self.extensions() {
             let (name, content) = extension?;
             let trees;
@@ -164,6 +139,16 @@ impl IndexFile {
         bytes.extend(sum);
         Some(bytes)
     }
+}
+
+/// Where the entry of a path is.
+pub(super) fn place(entries: &[IndexEntry], path: &[u8]) -> Option<usize> {
+    entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()
+}
+
+/// A time as numbers that compare.
+pub(super) fn pair(time: &IndexTime) -> (i32, u32) {
+    (time.seconds(), time.nanoseconds())
 }
 
 /// Is there any entry of a path, or below it?
@@ -292,35 +277,46 @@ mod tests {
         std::fs::read(folder.path().join(".git/index")).expect("an index")
     }
 
-    fn noted() -> EntryNow<'static> {
-        let stat = EntryStat { times: [1, 2, 3, 4], place: [5, 6], owner: [7, 8], size: 9 };
-        EntryNow {
-            path: b"d/b",
-            id: Oid::from_bytes(&[7; 20]).expect("an id"),
+    fn other() -> IndexEntry {
+        IndexEntry {
+            ctime: IndexTime::new(1, 2),
+            mtime: IndexTime::new(3, 4),
+            dev: 5,
+            ino: 6,
             mode: 0o100_755,
-            stat,
+            uid: 7,
+            gid: 8,
+            file_size: 9,
+            id: Oid::from_bytes(&[7; 20]).expect("an id"),
+            flags: 3,
+            flags_extended: 0,
+            path: b"d/b".to_vec(),
         }
     }
 
     #[test]
     fn an_entry_is_changed_and_nothing_else() {
         let file = IndexFile::parse(sample()).expect("an index");
-        let bytes = file.with(&[noted()], (u32::MAX, 0)).expect("another");
+        let bytes = file.with(&[other()], IndexTime::new(i32::MAX, 0)).expect("another");
         let after = IndexFile::parse(bytes).expect("an index");
         let (a, b) = (&after.entries[0], &after.entries[1]);
         assert_eq!((a.id, a.mtime, a.file_size), {
             let old = &file.entries[0];
             (old.id, old.mtime, old.file_size)
         });
-        assert_eq!((b.id, b.mode, b.file_size), (noted().id, 0o100_755, 9));
+        assert_eq!((b.id, b.mode, b.file_size), (other().id, 0o100_755, 9));
         assert_eq!((b.ctime, b.mtime), (IndexTime::new(1, 2), IndexTime::new(3, 4)));
         assert_eq!((b.dev, b.ino, b.uid, b.gid), (5, 6, 7, 8));
         let trees = after.extensions().flatten().find(|it| it.0 == b"TREE").expect("trees");
         assert_eq!(trees.1, b"\0-1 1\nd\0-1 0\n");
         // What is as young as the index has no size.
-        let racy = file.with(&[], (0, 0)).and_then(IndexFile::parse).expect("an index");
+        let racy =
+            file.with(&[], IndexTime::new(0, 0)).and_then(IndexFile::parse).expect("an index");
         assert!(racy.entries.iter().all(|entry| entry.file_size == 0));
-        assert!(file.with(&[EntryNow { path: b"c", ..noted() }], (0, 0)).is_none());
+        assert!(
+            file.with(&[IndexEntry { path: b"c".to_vec(), ..other() }], IndexTime::new(0, 0))
+                .is_none()
+        );
     }
 
     #[test]
@@ -343,7 +339,7 @@ mod tests {
                 forged.extend(sum);
                 let Some(file) = IndexFile::parse(forged) else { continue };
                 read += 1;
-                drop(file.with(&[noted()], (1, 0)));
+                drop(file.with(&[other()], IndexTime::new(1, 0)));
             }
         }
         assert!(read > body, "{read} of {body} bytes");

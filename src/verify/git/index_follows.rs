@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, ObjectType, Repository, Tree};
+use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
 
 use super::git_repo::GitRepo;
-use super::index_file::{EntryNow, EntryStat, IndexFile};
+use super::index_file::IndexFile;
 use super::locks::patiently;
-use super::suspects::low;
+use super::suspects::{low, stamp, time};
 use crate::verify::error::VerifyError;
 
 impl GitRepo {
@@ -50,20 +50,30 @@ impl GitRepo {
             if (entry.id, entry.mode) == (held.id(), mode) {
                 continue;
             }
+            let file = self.root.join(path);
             // Before the content: what changes it later shows.
-            let stat = EntryStat::of(&self.root.join(path).symlink_metadata().ok()?);
-            if held.kind() != Some(ObjectType::Blob)
-                || repo.blob_path(&self.root.join(path)).ok()? != held.id()
-            {
+            let meta = file.symlink_metadata().ok()?;
+            if held.kind() != Some(ObjectType::Blob) || repo.blob_path(&file).ok()? != held.id() {
                 return None;
             }
-            noted.push(EntryNow { path: name, id: held.id(), mode, stat });
+            noted.push(IndexEntry {
+                ctime: time(meta.ctime(), meta.ctime_nsec())?,
+                mtime: time(meta.mtime(), meta.mtime_nsec())?,
+                dev: low(meta.dev()),
+                ino: low(meta.ino()),
+                mode,
+                uid: meta.uid(),
+                gid: meta.gid(),
+                file_size: low(meta.size()),
+                id: held.id(),
+                path: name.to_vec(),
+                ..*entry
+            });
         }
         if noted.is_empty() {
             return Some(Ok(()));
         }
-        let written = (low(before.mtime().unsigned_abs()), low(before.mtime_nsec().unsigned_abs()));
-        let bytes = index.with(&noted, written)?;
+        let bytes = index.with(&noted, time(before.mtime(), before.mtime_nsec())?)?;
         Some(replaced(&at, &before, &bytes))
     }
 
@@ -105,8 +115,7 @@ fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2
     let mut file = OpenOptions::new().write(true).create_new(true).open(&lock).map_err(failed)?;
     let written = (|| {
         let now = fs::metadata(path)?;
-        let same = |meta: &fs::Metadata| (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec());
-        if same(&now) != same(before) {
+        if stamp(&now) != stamp(before) {
             // Another process was faster: once more.
             return Err(std::io::ErrorKind::AlreadyExists.into());
         }
@@ -118,17 +127,4 @@ fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2
         drop(fs::remove_file(&lock));
         failed(error)
     })
-}
-
-impl EntryStat {
-    fn of(meta: &fs::Metadata) -> Self {
-        let low = |number: i64| low(number.cast_unsigned());
-        let (changed, modified) = (meta.ctime(), meta.mtime());
-        Self {
-            times: [changed, meta.ctime_nsec(), modified, meta.mtime_nsec()].map(low),
-            place: [self::low(meta.dev()), self::low(meta.ino())],
-            owner: [meta.uid(), meta.gid()],
-            size: self::low(meta.size()),
-        }
-    }
 }

@@ -19,14 +19,12 @@ use git2::{
     Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree,
 };
 
-use super::index_file::{IndexFile, holds};
+use super::index_file::{FLAGS, IndexFile, holds, pair, place};
 use super::pipes::{PatternFile, pattern, remove_pipes};
 use crate::sys::visit;
 
 /// More paths than this are not faster than all of them.
 const MOST: usize = 1_000;
-/// The bits of an entry's flags that are not the length of its name.
-const FLAGS: u16 = 0xf000;
 /// Bits of an entry's flags that number the sides of a conflict.
 const STAGE: u16 = 0x3000;
 /// A file without content.
@@ -54,20 +52,14 @@ impl Indexed {
 
     /// Is it the same file that is there now?
     pub(super) fn is_current(&self, index: &Index) -> bool {
-        let stat = |meta: &Metadata| {
-            let changed = (meta.ctime(), meta.ctime_nsec());
-            (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec(), changed)
-        };
         let now = index.path().and_then(|path| fs::metadata(path).ok());
-        now.is_some() && now.as_ref().map(stat) == self.file.as_ref().map(stat)
+        now.is_some() && now.as_ref().map(stamp) == self.file.as_ref().map(stamp)
     }
 
     /// The entry of a path that has no conflict and no extended flags.
     pub(super) fn entry(&self, path: &Path) -> Option<&IndexEntry> {
-        let name = path.as_os_str().as_bytes();
-        let at = self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(name)).ok()?;
-        let entry = &self.entries[at];
-        (entry.flags & STAGE == 0 && entry.flags_extended == 0).then_some(entry)
+        let at = place(&self.entries, path.as_os_str().as_bytes())?;
+        Some(&self.entries[at]).filter(|entry| is_settled(entry))
     }
 
     /// Does it hold a path, or one below it?
@@ -128,8 +120,7 @@ fn covered(
             }
         } else {
             let mode = child.filemode_raw().unsigned_abs();
-            let plain = |it: &&IndexEntry| it.flags & STAGE == 0 && it.flags_extended == 0;
-            let entry = entries.get(at).filter(plain);
+            let entry = entries.get(at).filter(|entry| is_settled(entry));
             if !entry.is_some_and(|it| it.id == child.id() && it.mode == mode && it.path == *prefix)
             {
                 return Ok(None);
@@ -139,6 +130,17 @@ fn covered(
         prefix.truncate(length);
     }
     Ok(Some(at))
+}
+
+/// Has an entry neither a conflict nor extended flags?
+fn is_settled(entry: &IndexEntry) -> bool {
+    entry.flags & STAGE == 0 && entry.flags_extended == 0
+}
+
+/// What tells a file from a later one in its place.
+pub(super) fn stamp(meta: &Metadata) -> (u64, u64, [i64; 4]) {
+    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+    (meta.ino(), meta.size(), times)
 }
 
 /// Does an index say the same about a file?
@@ -363,10 +365,6 @@ pub(super) fn low(number: u64) -> u32 {
     (number & u64::from(u32::MAX)) as u32
 }
 
-fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
+pub(super) fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
     Some(IndexTime::new(i32::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))
-}
-
-fn pair(time: &IndexTime) -> (i32, u32) {
-    (time.seconds(), time.nanoseconds())
 }

@@ -17,6 +17,7 @@ use super::files::{SourceTree, text};
 use super::fixtures::{is_data, names};
 use super::paths::{extension, folder, inside, sounds_in};
 use super::reader::{ReadAt, Reader};
+use super::regex;
 use super::shell::{ShellCommand, scan};
 use super::sources;
 use super::wrappers::unwrapped;
@@ -273,7 +274,3 @@ static WRITES: LazyLock<Regex> =
 
 static TEXTS: LazyLock<Regex> =
     LazyLock::new(|| regex(r#""([^"\n]+)"|'([^'\n]+)'|\bgo:embed[ \t]+(\S+)"#));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::paths::{extension, folder};
+use super::regex;
 
 /// Whether a file is test code wherever it is: it loads a test framework, or it is a C program
 /// without arguments that asserts.
@@ -204,10 +205,6 @@ fn is_between(body: &str, one: &str, two: &str, signs: &[&str]) -> bool {
     signs.iter().any(|sign| {
         mentions(&format!("{one} {sign} {two}")) || mentions(&format!("{two} {sign} {one}"))
     })
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
 }
 
 static PYTHON_TESTS: LazyLock<Regex> = LazyLock::new(|| {

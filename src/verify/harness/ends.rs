@@ -14,6 +14,7 @@ use super::files::{EntryKind, SourceTree, text};
 use super::paths::{extension, file_name, inside};
 use super::programs::{self, Program, name_of};
 use super::question::{JudgeEnd, MarkedCheck, TreeEdit};
+use super::regex;
 use super::shell::{ShellCommand, Use, scan};
 use super::sources;
 
@@ -386,10 +387,6 @@ static ENDS_ITSELF: LazyLock<Regex> = LazyLock::new(|| {
         r"|\bexec\b|\bos\.exec|\breallyExit\b|(?m)^return\b",
     ))
 });
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use super::origin::Origin;
 use super::paths::extension;
 use super::programs::name_of;
 use super::reader::{ReadAt, Reader};
+use super::regex;
 use super::shell::ShellCommand;
 use super::showing;
 use super::sources;
@@ -114,7 +115,3 @@ static LITERALS: LazyLock<Regex> = LazyLock::new(|| regex(r#""([^"\n]*)"|'([^'\n
 /// The words after the code.
 static ARGUMENTS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bargv\b|\bARGV\b|ARGF|<>|\$\d|commandArgs|\bargs\b"));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::claims::is_claim;
 use super::deciding;
+use super::regex;
 
 /// The use of a program's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,6 @@ pub(super) enum Used {
     Beside,
     /// Only the exit status, or the program's own report.
     Status,
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
 }
 
 /// Functions that a test runner calls.

@@ -10,6 +10,7 @@ use super::deciding::mentions;
 use super::files::{SourceTree, text};
 use super::paths::{extension, file_name, folder};
 use super::programs::lists;
+use super::regex;
 
 /// Folders of programs that serve a project's developers.
 const TOOL_FOLDERS: &str = "
@@ -37,12 +38,11 @@ fn is_tool_folder(name: &str) -> bool {
 /// Whether a program lists files, filters its input, or names a file or a folder of sources.
 fn looks(start: &dyn SourceTree, path: &Path, code: &str) -> bool {
     static LISTS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
+        regex(concat!(
             r"(?i)glob|readdir|\bwalk|iterdir|scandir|ls-files|\bfind\b|grep\s+-\w*r|\bDir\[",
             r"|\bparse\(open|\bast\.parse|\bsys\.stdin|\bSTDIN\b|process\.stdin|\*\.\w",
             r"|(?m)^\s*(?:sed|tr|awk|sort|cut|grep)\b[^\n|]*$",
         ))
-        .expect("a valid pattern")
     });
     let others = || start.paths().keys().filter(|other| *other != path);
     let names = |name: &str| name.len() > 2 && mentions(code, name);

@@ -11,6 +11,7 @@ use super::deciding::mentions;
 use super::files::{SourceTree, text};
 use super::paths::{extension, file_name, folder, sounds_in};
 use super::programs::lists;
+use super::regex;
 use super::sources;
 
 /// Whether a file of the start is a measure by its name, and what reads it: a captured part of a
@@ -159,10 +160,6 @@ static EXCEPTIONS: LazyLock<Regex> = LazyLock::new(|| {
         r"|quarantined?|skip(?:list|ped|s)?|suppressions?|waivers?|whitelist|xfails?)(?:$|[._-])|(?:ignore|skip|allow)(?:\.\w+)?$",
     ))
 });
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}
 
 #[cfg(test)]
 mod tests {

@@ -71,5 +71,10 @@ pub(in crate::verify) use question::{JudgeEnd, MarkedCheck};
 pub use reader::Judges;
 pub use table::{Table, table_markdown};
 
+/// A pattern of this program's own.
+fn regex(pattern: &str) -> regex::Regex {
+    regex::Regex::new(pattern).expect("a valid pattern")
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use regex::Regex;
 
 use super::files::{SourceTree, text};
 use super::paths::extension;
+use super::regex;
 
 /// The change of a file to the process that judges, since the start.
 pub(super) fn tampers(
@@ -94,10 +95,6 @@ static SHELL: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:^|[;&{]\s*)(?:set\s+\+[a-z]*e|set\s+\+o\s+(?:errexit|pipefail)|shopt\s+-s\s+expand_aliases|alias\s|readonly\s+(?:-\w+\s+)*[a-z]|trap\b.*\bexit\s+0|trap\b.*\bexit['\x22]?\s)",
     )
 });
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}
 
 #[cfg(test)]
 mod tests {

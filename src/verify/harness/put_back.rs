@@ -37,6 +37,7 @@ use crate::model::InlineTest;
 /// Compares the harness of two trees and says how to put it back.
 pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
     let (harness, asked_for, search_path) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let flags = OnceCell::new();
     let (result, writes) = (PutBack::default(), BTreeMap::new());
     let mut work = Work {
         question,
@@ -45,6 +46,7 @@ pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
         harness,
         asked_for,
         search_path,
+        flags,
         result,
         writes,
     };
@@ -118,6 +120,8 @@ struct Work<'a> {
     asked_for: OnceCell<BTreeSet<PathBuf>>,
     /// Folders in which loaders look.
     search_path: OnceCell<BTreeSet<PathBuf>>,
+    /// Where makefiles take flags from a file, or from what it prints.
+    flags: OnceCell<Vec<String>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -216,8 +220,7 @@ impl Work<'_> {
         let is_sourced = || self.is_sourced(path);
         let tampers = tampering::tampers(self.start(), self.now(), path, &runs_doctests)
             .or_else(|| process_state::tampers(self.start(), self.now(), path, &is_sourced))
-            .or_else(|| self.silences(path).then_some("silenced warning"))
-            .or_else(|| self.names_what_is_expected(path).then_some("name of an expected output"));
+            .or_else(|| self.reaches(path));
         if let Some(what) = tampers {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
             self.result.inline_tests.push(test);

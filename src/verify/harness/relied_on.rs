@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::deciding::mentions;
+use super::programs::lists;
+use super::regex;
 
 /// A source of the product with those definitions as they were at the start, if they differ.
 pub(super) fn put_back<'t>(
@@ -16,33 +18,39 @@ pub(super) fn put_back<'t>(
     new: &str,
     tests: impl Fn() -> Vec<&'t str>,
 ) -> Option<String> {
-    let mut changed = changed(old, new);
+    let (old, mut lines): (Vec<&str>, Vec<&str>) =
+        (old.split('\n').collect(), new.split('\n').collect());
+    let (then, now) = (definitions(&old), definitions(&lines));
+    let changed = changed(&then, &now, &old, &lines);
     if changed.is_empty() {
         return None;
     }
     let tests = tests();
-    let (asked, others): (Vec<_>, Vec<_>) =
-        changed.drain(..).partition(|it| it.is_relied_on(&tests));
-    let old_lines: Vec<&str> = old.split('\n').collect();
-    let comparing: Vec<String> = definitions(&old_lines)
-        .into_iter()
+    let comparing: Vec<String> = then
+        .iter()
         .filter(|it| it.is_function && compares_for(it.name, &tests))
-        .map(|it| old_lines[it.at].join("\n"))
+        .map(|it| old[it.at.clone()].join("\n"))
         .collect();
-    let used = |other: &Change<'_>| {
-        !other.is_function && comparing.iter().any(|code| mentions(code, other.name))
+    let is_relied_on = |it: &Change<'_>| match it.is_function {
+        true => compares_for(it.name, &tests),
+        false => bounds(it.name, &tests) || comparing.iter().any(|code| mentions(code, it.name)),
     };
-    let behind: Vec<_> = others.into_iter().filter(used).collect();
-    let mut all: Vec<Change<'_>> = asked.into_iter().chain(behind).collect();
-    if all.is_empty() {
+    let mut changed: Vec<Change<'_>> = changed.into_iter().filter(is_relied_on).collect();
+    if changed.is_empty() {
         return None;
     }
-    all.sort_by_key(|it| it.at.start);
-    let mut lines: Vec<&str> = new.split('\n').collect();
-    for change in all.iter().rev() {
-        lines.splice(change.at.clone(), change.chunk.split('\n'));
+    changed.sort_by_key(|it| it.now.start);
+    for change in changed.iter().rev() {
+        lines.splice(change.now.clone(), old[change.then.clone()].iter().copied());
     }
     Some(lines.join("\n"))
+}
+
+/// A definition, and its lines.
+struct Definition<'a> {
+    name: &'a str,
+    is_function: bool,
+    at: Range<usize>,
 }
 
 /// A definition that differs from the one at the start.
@@ -50,34 +58,27 @@ struct Change<'a> {
     name: &'a str,
     is_function: bool,
     /// The lines at the start.
-    chunk: String,
+    then: Range<usize>,
     /// The lines now.
-    at: Range<usize>,
+    now: Range<usize>,
 }
 
-fn changed<'a>(old: &'a str, new: &str) -> Vec<Change<'a>> {
-    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
-        (old.split('\n').collect(), new.split('\n').collect());
-    let now = definitions(&new_lines);
-    let changes = definitions(&old_lines).into_iter().filter_map(|then| {
-        let is_now = now.iter().find(|other| other.name == then.name)?;
-        let (at, becomes_one) = (is_now.at.clone(), is_now.is_function);
-        let chunk = old_lines[then.at].join("\n");
-        let Definition { name, is_function, .. } = then;
-        (new_lines[at.clone()].join("\n") != chunk).then_some(Change {
-            name,
-            is_function: is_function || becomes_one,
-            chunk,
-            at,
+fn changed<'a>(
+    then: &[Definition<'a>],
+    now: &[Definition<'_>],
+    old: &[&str],
+    new: &[&str],
+) -> Vec<Change<'a>> {
+    let changes = then.iter().filter_map(|it| {
+        let other = now.iter().find(|other| other.name == it.name)?;
+        (new[other.at.clone()] != old[it.at.clone()]).then(|| Change {
+            name: it.name,
+            is_function: it.is_function || other.is_function,
+            then: it.at.clone(),
+            now: other.at.clone(),
         })
     });
     changes.collect()
-}
-
-struct Definition<'a> {
-    name: &'a str,
-    is_function: bool,
-    at: Range<usize>,
 }
 
 /// Constants at the left edge or with a capital, and functions.
@@ -139,22 +140,15 @@ fn end(lines: &[&str], at: usize) -> usize {
     next
 }
 
-impl Change<'_> {
-    fn is_relied_on(&self, tests: &[&str]) -> bool {
-        if self.is_function { compares_for(self.name, tests) } else { self.bounds(tests) }
-    }
-
-    /// Whether tests use a value, and none asserts it.
-    fn bounds(&self, tests: &[&str]) -> bool {
-        static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
-            regex(r"^\s*(?:from|import|use|using|require|#\s*include)\b|\brequire\(|^\s*[#/]")
-        });
-        let is_use = |line: &&str| mentions(line, self.name) && !IMPORT.is_match(line);
-        let mut uses = tests.iter().flat_map(|code| code.lines()).filter(is_use).peekable();
-        let call = format!("{}(", self.name);
-        uses.peek().is_some()
-            && !uses.any(|line| line.contains(&call) || asserts_alone(line, self.name))
-    }
+/// Whether tests use a value, and none asserts it.
+fn bounds(name: &str, tests: &[&str]) -> bool {
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"^\s*(?:from|import|use|using|require|#\s*include)\b|\brequire\(|^\s*[#/]")
+    });
+    let is_use = |line: &&str| mentions(line, name) && !IMPORT.is_match(line);
+    let mut uses = tests.iter().flat_map(|code| code.lines()).filter(is_use).peekable();
+    let call = format!("{name}(");
+    uses.peek().is_some() && !uses.any(|line| line.contains(&call) || asserts_alone(line, name))
 }
 
 /// Whether tests let a function compare what another one returns.
@@ -193,15 +187,9 @@ fn asserts_alone(line: &str, name: &str) -> bool {
     let rest = TEXTS.replace_all(&rest, "");
     let is_plain = |word: &str| {
         ASSERTS.is_match(word)
-            || word
-                .split(['.', ':'])
-                .all(|part| part.is_empty() || super::programs::lists(PLAIN, part))
+            || word.split(['.', ':']).all(|part| part.is_empty() || lists(PLAIN, part))
     };
     ASSERTS.is_match(line) && WORDS.find_iter(&rest).all(|word| is_plain(word.as_str()))
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Marks that silence a warning where a check asks for none: `#[allow(…)]`, `noqa`, a pragma, or a
-//! `deny` that leaves. They may be right, so a review decides.
+//! removed `deny`. They may be right, so a review decides.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::regex;
 
 /// Whether the checks' lines fail at warnings, or run a linter.
 pub(super) fn are_asked_for<'l>(mut lines: impl Iterator<Item = &'l String>) -> bool {
@@ -17,7 +19,7 @@ pub(super) fn are_asked_for<'l>(mut lines: impl Iterator<Item = &'l String>) -> 
     lines.any(|line| ASKS.is_match(line))
 }
 
-/// Whether a file has a mark more, or a `deny` less.
+/// Whether a file has more marks than it had, or lost a `deny`.
 pub(super) fn silences(old: &str, new: &str) -> bool {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
@@ -45,10 +47,6 @@ pub(super) fn passed_over<'l>(lines: impl Iterator<Item = &'l String>) -> Vec<St
     });
     let texts = lines.flat_map(|line| PASSES.captures_iter(line));
     texts.filter_map(|it| it.get(1).or(it.get(2)).map(|text| text.as_str().to_owned())).collect()
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
 }
 
 #[cfg(test)]

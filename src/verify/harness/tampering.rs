@@ -9,6 +9,7 @@ use regex::Regex;
 use super::conventions::SOURCES;
 use super::files::{SourceTree, text};
 use super::paths::extension;
+use super::regex;
 
 /// The changes of a file to the test framework since the start.
 pub(super) fn tampers(
@@ -178,7 +179,3 @@ static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
         r"|\d+ examples?, 0 failures|\d+ passed in \d|--- PASS: \w|\bOK \(\d+ tests?, \d+ assertions)",
     ))
 });
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}

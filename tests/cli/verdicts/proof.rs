@@ -53,8 +53,10 @@ fn work_that_leaves_the_tests_alone() {
 
 #[test]
 fn a_test_that_is_rewritten_with_right_work_says_so() {
-    let (_, story) = squares(&[RIGHT, ("tests/run.sh", "test \"$(sh sq.sh 8)\" = 64\n")]);
+    let (repo, story) = squares(&[RIGHT, ("tests/run.sh", "test \"$(sh sq.sh 8)\" = 64\n")]);
     assert!(story.starts_with("iteration 1: pass check\n  said: harness_changed\n"), "{story}");
+    let status = repo.ralph(&["status", "demo"]);
+    assert!(status.stdout.contains("next: review the changed tests"), "{}", status.stdout);
 }
 
 #[test]
@@ -65,12 +67,16 @@ fn what_a_human_accepts_lands_with_their_name_and_the_task_is_proven() {
     assert_eq!(repo.read("tests/run.sh"), TEST);
     let status = repo.ralph(&["status", "demo"]);
     assert!(status.stdout.contains("held for review: git diff "), "{}", status.stdout);
+    assert!(status.stdout.contains("; take it: "), "{}", status.stdout);
     let nobody = repo.ralph(&["accept", "demo", "cubes"]);
     assert_eq!(nobody.code, Some(2), "{}", nobody.stderr);
     assert!(nobody.stderr.contains("held criteria: squares (line 6)"), "{}", nobody.stderr);
 
     let accepted = repo.ralph(&["accept", "demo", "squares"]);
     assert_eq!(accepted.code, Some(0), "{}", accepted.stderr);
+    let status = repo.ralph(&["status", "demo"]);
+    assert!(!status.stdout.contains("take it: "), "{}", status.stdout);
+    assert!(!status.stdout.contains("or let the agent"), "{}", status.stdout);
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains("Ralph-Proof: accepted"), "{message}");
     assert!(message.contains("reviewed the work and accepted it"), "{message}");

@@ -12,7 +12,7 @@ use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
 use super::super::programs::lists;
-use super::super::{data, deciding, judge_folder, measures, sources};
+use super::super::{data, deciding, judge_folder, measures, regex, sources};
 use super::Work;
 
 impl Work<'_> {
@@ -57,13 +57,11 @@ impl Work<'_> {
         judge_folder::holds(path, judges) && !self.only_looks()
     }
 
-    /// Whether a file stands for a part of the world in tests that name it or its folder, is a rule of
-    /// an own lint, or is in a folder for developers from which they load it.
+    /// Whether a file takes the place of something outside in tests that name it or its folder, is a
+    /// rule of the project's own lint, or is in a folder for developers from which they load it.
     fn is_double(&self, path: &Path) -> bool {
-        static DOUBLES: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"(?i)(?:^|[._-])(?:dummy|fakes?|mocks?d?|stubs?)(?:$|[._-])")
-                .expect("valid")
-        });
+        static DOUBLES: LazyLock<Regex> =
+            LazyLock::new(|| regex(r"(?i)(?:^|[._-])(?:dummy|fakes?|mocks?d?|stubs?)(?:$|[._-])"));
         const FOLDERS: &str = "bench benches dev devtools hack maint";
         const RULES: &str = "checkers lints rules";
         let folder_name = file_name(folder(path));
@@ -80,16 +78,20 @@ impl Work<'_> {
 
     /// Whether a makefile takes flags from a file, or from what it prints: `@flags`, `$(shell sh f)`.
     fn gives_flags(&self, path: &Path) -> bool {
-        static TAKES: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"\$\(shell[^)\n]*\)|\$\(file\s*<[^)\n]*\)|\S[ \t]+@[\w./-]+")
-                .expect("valid")
-        });
-        let makefiles = self.start().paths().keys().filter(|it| {
+        static TAKES: LazyLock<Regex> =
+            LazyLock::new(|| regex(r"\$\(shell[^)\n]*\)|\$\(file\s*<[^)\n]*\)|\S[ \t]+@[\w./-]+"));
+        let is_makefile = |it: &&PathBuf| {
             lists("Makefile GNUmakefile makefile", file_name(it)) || extension(it) == "mk"
+        };
+        let parts = self.flags.get_or_init(|| {
+            let makefiles = self.start().paths().keys().filter(is_makefile);
+            let codes = makefiles.filter_map(|it| text(self.start(), it));
+            let parts = |code: String| {
+                TAKES.find_iter(&code).map(|part| part.as_str().to_owned()).collect::<Vec<_>>()
+            };
+            codes.flat_map(parts).collect()
         });
-        makefiles.filter_map(|it| text(self.start(), it)).any(|code| {
-            TAKES.find_iter(&code).any(|part| deciding::mentions(part.as_str(), file_name(path)))
-        })
+        parts.iter().any(|part| deciding::mentions(part, file_name(path)))
     }
 
     /// Whether a header of nothing but switches (`#define ENABLE_SQ 1`) is included by the harness

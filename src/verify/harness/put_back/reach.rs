@@ -14,17 +14,28 @@ use super::super::{deciding, fixtures, relied_on, suppressions};
 use super::{Work, is_match};
 
 impl Work<'_> {
-    /// Whether a source silences a warning that the checks ask for.
-    pub(super) fn silences(&self, path: &Path) -> bool {
+    /// What a source of the product has to do with the checks' warnings, or with what they expect.
+    pub(super) fn reaches(&self, path: &Path) -> Option<&'static str> {
         if !SOURCES.contains(&extension(path)) {
-            return false;
+            return None;
         }
         let old = text(self.start(), path).unwrap_or_default();
         let new = text(self.now(), path).unwrap_or_default();
+        if self.silences(&old, &new) {
+            Some("silenced warning")
+        } else if self.names_what_is_expected(&old, &new) {
+            Some("name of an expected output")
+        } else {
+            None
+        }
+    }
+
+    /// Whether a source silences a warning that the checks ask for.
+    fn silences(&self, old: &str, new: &str) -> bool {
         let marks = suppressions::passed_over(self.found.lines.iter());
         marks.iter().any(|mark| new.matches(mark).count() > old.matches(mark).count())
-            || suppressions::denies_less(&old, &new) && !new.is_empty()
-            || suppressions::silences(&old, &new)
+            || suppressions::denies_less(old, new) && !new.is_empty()
+            || suppressions::silences(old, new)
                 && suppressions::are_asked_for(self.found.lines.iter())
     }
 
@@ -51,8 +62,8 @@ impl Work<'_> {
             new.lines().filter(added).any(one)
         };
         let is_gone = || !self.now().paths().contains_key(path);
-        ((file_name(path) == ".gitignore" && names_one()) || (is_gone() && ignored()))
-            && self.found.lines.iter().any(asks)
+        self.found.lines.iter().any(asks)
+            && ((file_name(path) == ".gitignore" && names_one()) || (is_gone() && ignored()))
     }
 
     /// Whether a file was moved as it is, and the checks look for files without its name: they would
@@ -63,10 +74,8 @@ impl Work<'_> {
         let is_copy = |(other, entry): (&PathBuf, &FileEntry)| {
             entry.id == old.id && !start.contains_key(other)
         };
-        now.iter().any(is_copy) && self.only_searches() && {
-            let mut lines = self.found.lines.iter();
-            !lines.any(|line| deciding::mentions(line, file_name(path)))
-        }
+        let is_named = |line: &String| deciding::mentions(line, file_name(path));
+        !self.found.lines.iter().any(is_named) && self.only_searches() && now.iter().any(is_copy)
     }
 
     /// Whether the checks run no tests, but programs and scripts that look into files.
@@ -83,10 +92,7 @@ impl Work<'_> {
     }
 
     /// Whether new lines of a source name a file of the start with what a check expects.
-    pub(super) fn names_what_is_expected(&self, path: &Path) -> bool {
-        if !SOURCES.contains(&extension(path)) {
-            return false;
-        }
+    fn names_what_is_expected(&self, old: &str, new: &str) -> bool {
         let expects = |it: &&PathBuf| {
             let name = file_name(it).to_lowercase();
             ["expect", "golden", "snapshot"].iter().any(|word| name.contains(word))
@@ -95,8 +101,6 @@ impl Work<'_> {
         if expected.peek().is_none() {
             return false;
         }
-        let old = text(self.start(), path).unwrap_or_default();
-        let new = text(self.now(), path).unwrap_or_default();
         let added: Vec<&str> = new.lines().filter(|line| !old.contains(line.trim())).collect();
         let added = added.join("\n");
         expected.any(|file| fixtures::names(&added, file))
