@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::paths::{extension, folder};
-use super::regex;
+use super::patterns::regex;
 
 /// Whether a file is test code wherever it is: it loads a test framework, or it is a C program
 /// without arguments that asserts.

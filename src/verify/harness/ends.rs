@@ -12,9 +12,9 @@ use regex::Regex;
 
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{extension, file_name, inside};
+use super::patterns::regex;
 use super::programs::{self, Program, name_of};
 use super::question::{JudgeEnd, MarkedCheck, TreeEdit};
-use super::regex;
 use super::shell::{ShellCommand, Use, scan};
 use super::sources;
 

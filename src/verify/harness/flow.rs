@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::claims::is_claim;
 use super::deciding;
-use super::regex;
+use super::patterns::regex;
 
 /// The use of a program's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

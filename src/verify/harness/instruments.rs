@@ -9,8 +9,8 @@ use regex::Regex;
 use super::deciding::mentions;
 use super::files::{SourceTree, text};
 use super::paths::{extension, file_name, folder};
+use super::patterns::regex;
 use super::programs::lists;
-use super::regex;
 
 /// Folders of programs that serve a project's developers.
 const TOOL_FOLDERS: &str = "

@@ -10,8 +10,8 @@ use super::conventions::SOURCES;
 use super::deciding::mentions;
 use super::files::{SourceTree, text};
 use super::paths::{extension, file_name, folder, sounds_in};
+use super::patterns::regex;
 use super::programs::lists;
-use super::regex;
 use super::sources;
 
 /// Whether a file of the start is a measure by its name, and what reads it: a captured part of a

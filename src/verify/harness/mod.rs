@@ -36,6 +36,7 @@ mod options;
 mod origin;
 mod origins;
 mod paths;
+mod patterns;
 mod process_state;
 mod programs;
 mod put_back;
@@ -70,11 +71,6 @@ pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
 pub(in crate::verify) use question::{JudgeEnd, MarkedCheck};
 pub use reader::Judges;
 pub use table::{Table, table_markdown};
-
-/// A pattern of this program's own.
-fn regex(pattern: &str) -> regex::Regex {
-    regex::Regex::new(pattern).expect("a valid pattern")
-}
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::files::{SourceTree, text};
 use super::paths::extension;
-use super::regex;
+use super::patterns::regex;
 
 /// The change of a file to the process that judges, since the start.
 pub(super) fn tampers(

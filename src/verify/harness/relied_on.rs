@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::deciding::mentions;
+use super::patterns::regex;
 use super::programs::lists;
-use super::regex;
 
 /// A source of the product with those definitions as they were at the start, if they differ.
 pub(super) fn put_back<'t>(

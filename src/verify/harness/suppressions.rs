@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::regex;
+use super::patterns::regex;
 
 /// Whether the checks' lines fail at warnings, or run a linter.
 pub(super) fn are_asked_for<'l>(mut lines: impl Iterator<Item = &'l String>) -> bool {

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::conventions::SOURCES;
 use super::files::{SourceTree, text};
 use super::paths::extension;
-use super::regex;
+use super::patterns::regex;
 
 /// The changes of a file to the test framework since the start.
 pub(super) fn tampers(

@@ -11,8 +11,9 @@ use super::super::entries;
 use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
 use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::super::patterns::regex;
 use super::super::programs::lists;
-use super::super::{data, deciding, judge_folder, measures, regex, sources};
+use super::super::{data, deciding, judge_folder, measures, sources};
 use super::Work;
 
 impl Work<'_> {
