@@ -32,7 +32,7 @@ pub struct GitRepo {
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
     pub(super) known: KnownTrees,
-    /// The index as the last look at the working tree found it.
+    /// The index as it was read last; see [`GitRepo::index_now`].
     pub(super) indexed: Mutex<Option<Indexed>>,
 }
 

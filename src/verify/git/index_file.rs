@@ -20,10 +20,9 @@ const EXTENDED: u16 = 0x4000;
 /// How deep folders may lie in the part about trees.
 const MOST_DEPTH: usize = 256;
 
-/// The entries of an index, and where they stand.
+/// The bytes of an index, and where its entries stand in them.
 pub(super) struct IndexFile {
     bytes: Vec<u8>,
-    entries: Vec<IndexEntry>,
     /// Where each entry begins.
     places: Vec<usize>,
     /// Where the extensions begin.
@@ -31,12 +30,12 @@ pub(super) struct IndexFile {
 }
 
 impl IndexFile {
-    /// Reads an index whose format and sum are as they should be.
-    pub(super) fn read(path: &Path) -> Option<Self> {
+    /// Reads an index whose format and sum are as they should be, and its entries.
+    pub(super) fn read(path: &Path) -> Option<(Self, Vec<IndexEntry>)> {
         Self::parse(std::fs::read(path).ok()?)
     }
 
-    fn parse(bytes: Vec<u8>) -> Option<Self> {
+    fn parse(bytes: Vec<u8>) -> Option<(Self, Vec<IndexEntry>)> {
         let body = bytes.len().checked_sub(SUM)?;
         let version = number(&bytes, 4)?;
         if !bytes.starts_with(b"DIRC") || !matches!(version, 2 | 3) {
@@ -55,30 +54,11 @@ impl IndexFile {
             at = next;
         }
         let is_sorted = entries.windows(2).all(|pair| pair[0].path <= pair[1].path);
-        let file = Self { bytes, entries, places, end: at };
+        let file = Self { bytes, places, end: at };
         // An extension in small letters changes what the entries mean.
         let known =
             |part: Option<Extension<'_>>| part.is_some_and(|it| it.0[0].is_ascii_uppercase());
-        (is_sorted && file.extensions().all(known)).then_some(file)
-    }
-
-    pub(super) fn into_entries(self) -> Vec<IndexEntry> {
-        self.entries
-    }
-
-    /// The entry of a path that has no conflict.
-    pub(super) fn entry(&self, path: &[u8]) -> Option<&IndexEntry> {
-        self.place(path).map(|at| &self.entries[at])
-    }
-
-    /// Is there any entry of a path, or below it?
-    pub(super) fn holds(&self, path: &[u8]) -> bool {
-        holds(&self.entries, path)
-    }
-
-    fn place(&self, path: &[u8]) -> Option<usize> {
-        let at = place(&self.entries, path)?;
-        (self.entries[at].flags & FLAGS == 0).then_some(at)
+        (is_sorted && file.extensions().all(known)).then_some((file, entries))
     }
 
     /// Name and content of each extension; none at the first that is cut off.
@@ -99,26 +79,24 @@ impl IndexFile {
         })
     }
 
-    /// The bytes of this index with other entries for paths that it holds. `written` is when it was
-    /// written: what was modified at that time or later may differ unnoticed, so that it gets a size
-    /// that makes git read it.
-    pub(super) fn with(&self, entries: &[IndexEntry], written: IndexTime) -> Option<Vec<u8>> {
-        let mut bytes = self.bytes[..self.end].to_vec();
-        for (entry, at) in self.entries.iter().zip(&self.places) {
+    /// Puts other entries in the place of those with their paths; `entries` are all of this index.
+    /// `written` is when it was written: what was modified at that time or later may differ
+    /// unnoticed, so that it gets a size that makes git read it. Nothing if a path is not there or an
+    /// extension is broken: then this index is not to be used any more.
+    pub(super) fn change(
+        &mut self,
+        entries: &mut [IndexEntry],
+        noted: Vec<IndexEntry>,
+        written: IndexTime,
+    ) -> Option<&[u8]> {
+        for (entry, at) in entries.iter_mut().zip(&self.places) {
             if pair(&entry.mtime) >= pair(&written) {
-                bytes[at + 36..at + 40].fill(0);
+                entry.file_size = 0;
+                self.bytes[at + 36..at + 40].fill(0);
             }
         }
-        for entry in entries {
-            let at = self.places[self.place(&entry.path)?];
-            let times = [&entry.ctime, &entry.mtime].map(pair);
-            let times = times.into_iter().flat_map(|it| [it.0.cast_unsigned(), it.1]);
-            let numbers = times.chain([entry.dev, entry.ino, entry.mode, entry.uid, entry.gid]);
-            let numbers = numbers.chain([entry.file_size]).flat_map(u32::to_be_bytes);
-            let stat: Vec<u8> = numbers.chain(entry.id.as_bytes().iter().copied()).collect();
-            bytes[at..at + STAT].copy_from_slice(&stat);
-        }
-        let stale: Vec<&[u8]> = entries.iter().map(|entry| entry.path.as_slice()).collect();
+        let stale: Vec<&[u8]> = noted.iter().map(|entry| entry.path.as_slice()).collect();
+        let mut extensions = Vec::new();
         for extension in self.extensions() {
             let (name, content) = extension?;
             let trees;
@@ -131,14 +109,31 @@ impl IndexFile {
                 b"EOIE" | b"IEOT" => continue,
                 _ => content,
             };
-            bytes.extend(name);
-            bytes.extend(u32::try_from(content.len()).ok()?.to_be_bytes());
-            bytes.extend(content);
+            extensions.extend(name);
+            extensions.extend(u32::try_from(content.len()).ok()?.to_be_bytes());
+            extensions.extend(content);
         }
-        let sum = Sha1::digest(&bytes);
-        bytes.extend(sum);
-        Some(bytes)
+        for entry in noted {
+            let which = place(entries, &entry.path)?;
+            let at = self.places[which];
+            self.bytes[at..at + STAT].copy_from_slice(&stat(&entry));
+            entries[which] = entry;
+        }
+        self.bytes.truncate(self.end);
+        self.bytes.extend(extensions);
+        let sum = Sha1::digest(&self.bytes);
+        self.bytes.extend(sum);
+        Some(&self.bytes)
     }
+}
+
+/// The bytes of an entry before its flags.
+fn stat(entry: &IndexEntry) -> Vec<u8> {
+    let times = [&entry.ctime, &entry.mtime].map(pair);
+    let times = times.into_iter().flat_map(|it| [it.0.cast_unsigned(), it.1]);
+    let numbers = times.chain([entry.dev, entry.ino, entry.mode, entry.uid, entry.gid]);
+    let numbers = numbers.chain([entry.file_size]).flat_map(u32::to_be_bytes);
+    numbers.chain(entry.id.as_bytes().iter().copied()).collect()
 }
 
 /// Where the entry of a path is.
@@ -296,27 +291,29 @@ mod tests {
 
     #[test]
     fn an_entry_is_changed_and_nothing_else() {
-        let file = IndexFile::parse(sample()).expect("an index");
-        let bytes = file.with(&[other()], IndexTime::new(i32::MAX, 0)).expect("another");
-        let after = IndexFile::parse(bytes).expect("an index");
-        let (a, b) = (&after.entries[0], &after.entries[1]);
-        assert_eq!((a.id, a.mtime, a.file_size), {
-            let old = &file.entries[0];
-            (old.id, old.mtime, old.file_size)
-        });
-        assert_eq!((b.id, b.mode, b.file_size), (other().id, 0o100_755, 9));
-        assert_eq!((b.ctime, b.mtime), (IndexTime::new(1, 2), IndexTime::new(3, 4)));
-        assert_eq!((b.dev, b.ino, b.uid, b.gid), (5, 6, 7, 8));
+        let parse = |bytes: Vec<u8>| IndexFile::parse(bytes).expect("an index");
+        let (mut file, mut entries) = parse(sample());
+        let old = (entries[0].id, entries[0].mtime, entries[0].file_size);
+        let bytes = file.change(&mut entries, vec![other()], IndexTime::new(i32::MAX, 0));
+        let bytes = bytes.expect("another").to_vec();
+        let (after, read) = parse(bytes.clone());
+        for (a, b) in [(&read[0], &read[1]), (&entries[0], &entries[1])] {
+            assert_eq!((a.id, a.mtime, a.file_size), old);
+            assert_eq!((b.id, b.mode, b.file_size), (other().id, 0o100_755, 9));
+            assert_eq!((b.ctime, b.mtime), (IndexTime::new(1, 2), IndexTime::new(3, 4)));
+            assert_eq!((b.dev, b.ino, b.uid, b.gid), (5, 6, 7, 8));
+        }
         let trees = after.extensions().flatten().find(|it| it.0 == b"TREE").expect("trees");
         assert_eq!(trees.1, b"\0-1 1\nd\0-1 0\n");
+        // The same again is no change.
+        let again = file.change(&mut entries, vec![other()], IndexTime::new(i32::MAX, 0));
+        assert_eq!(again.expect("the same"), bytes);
         // What is as young as the index has no size.
-        let racy =
-            file.with(&[], IndexTime::new(0, 0)).and_then(IndexFile::parse).expect("an index");
-        assert!(racy.entries.iter().all(|entry| entry.file_size == 0));
-        assert!(
-            file.with(&[IndexEntry { path: b"c".to_vec(), ..other() }], IndexTime::new(0, 0))
-                .is_none()
-        );
+        let racy = file.change(&mut entries, Vec::new(), IndexTime::new(0, 0));
+        let (_, read) = parse(racy.expect("another").to_vec());
+        assert!(read.iter().chain(&entries).all(|entry| entry.file_size == 0));
+        let unknown = IndexEntry { path: b"c".to_vec(), ..other() };
+        assert!(file.change(&mut entries, vec![unknown], IndexTime::new(0, 0)).is_none());
     }
 
     #[test]
@@ -337,9 +334,9 @@ mod tests {
                 forged[at] ^= 1 << bit;
                 let sum = Sha1::digest(&forged);
                 forged.extend(sum);
-                let Some(file) = IndexFile::parse(forged) else { continue };
+                let Some((mut file, mut entries)) = IndexFile::parse(forged) else { continue };
                 read += 1;
-                drop(file.with(&[other()], IndexTime::new(1, 0)));
+                let _ = file.change(&mut entries, vec![other()], IndexTime::new(1, 0));
             }
         }
         assert!(read > body, "{read} of {body} bytes");

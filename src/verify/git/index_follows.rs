@@ -1,6 +1,6 @@
 //! The index after a commit of the runner's own: some paths as in the tree, the rest left alone.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
 
 use super::git_repo::GitRepo;
-use super::index_file::IndexFile;
+use super::index_file::FLAGS;
 use super::locks::patiently;
 use super::suspects::{low, stamp, time};
 use crate::verify::error::VerifyError;
@@ -36,14 +36,13 @@ impl GitRepo {
         paths: &[PathBuf],
     ) -> Option<Result<(), git2::Error>> {
         let at = self.git_dir.join("index");
-        let before = fs::metadata(&at).ok()?;
-        let index = IndexFile::read(&at)?;
+        let mut seen = self.index_now(repo).ok()?;
+        let index = seen.as_ref()?;
         let mut noted = Vec::new();
         for path in paths {
-            let name = path.to_str()?.as_bytes();
-            let (held, entry) = match (tree.get_path(path), index.entry(name)) {
-                (Ok(held), Some(entry)) => (held, entry),
-                (Err(_), None) if !index.holds(name) => continue,
+            let (held, entry) = match (tree.get_path(path), index.entry(path)) {
+                (Ok(held), Some(entry)) if entry.flags & FLAGS == 0 => (held, entry),
+                (Err(_), None) if !index.holds(path) => continue,
                 _ => return None,
             };
             let mode = held.filemode().unsigned_abs();
@@ -66,15 +65,16 @@ impl GitRepo {
                 gid: meta.gid(),
                 file_size: low(meta.size()),
                 id: held.id(),
-                path: name.to_vec(),
+                path: entry.path.clone(),
                 ..*entry
             });
         }
         if noted.is_empty() {
             return Some(Ok(()));
         }
-        let bytes = index.with(&noted, time(before.mtime(), before.mtime_nsec())?)?;
-        Some(replaced(&at, &before, &bytes))
+        // What is not written is read again.
+        let written = seen.take()?.changed(noted, |before, bytes| replaced(&at, before, bytes))?;
+        Some(written.map(|now| *seen = Some(now)))
     }
 
     fn through_git(
@@ -105,7 +105,7 @@ impl GitRepo {
 }
 
 /// Writes a file by way of git's lock beside it, unless it changed since.
-fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2::Error> {
+fn replaced(path: &Path, before: &Metadata, bytes: &[u8]) -> Result<Metadata, git2::Error> {
     let lock = path.with_extension("lock");
     let failed = |error: std::io::Error| {
         let held = error.kind() == std::io::ErrorKind::AlreadyExists;
@@ -121,7 +121,8 @@ fn replaced(path: &Path, before: &fs::Metadata, bytes: &[u8]) -> Result<(), git2
         }
         file.write_all(bytes)?;
         file.set_permissions(now.permissions())?;
-        fs::rename(&lock, path)
+        fs::rename(&lock, path)?;
+        file.metadata()
     })();
     written.map_err(|error| {
         drop(fs::remove_file(&lock));

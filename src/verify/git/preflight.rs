@@ -54,7 +54,7 @@ impl GitRepo {
             self.take_branch(&repo, name, head)?;
         }
         let human = Fingerprints::below(&self.root, dirty.into_iter().map(|c| c.path))?;
-        let submodules = repo.submodules().map_err(self.failed("read the submodules"))?;
+        let submodules = self.submodules(&repo).map_err(self.failed("read the submodules"))?;
         Ok(Preflight {
             checkpoint: self.checkpoint_in(&repo)?,
             human,

@@ -31,7 +31,8 @@ impl GitRepo {
             // Programs ask for the branch.
             Head::Detached(_) => "refs/heads/main".to_owned(),
         };
-        let source = RoomSource::of(repo)?;
+        let modules = self.submodules(repo).map_err(self.failed("read the submodules"))?;
+        let source = RoomSource::of(repo, modules)?;
         let master = Master::of(&self.root, layout, folders, preflight.ignored.clone())?;
         let human = &preflight.human;
         let edits = human.paths().filter_map(|path| {

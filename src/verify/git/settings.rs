@@ -5,14 +5,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
-use git2::{ConfigLevel, ErrorCode, FileMode, Repository};
+use git2::{ConfigLevel, ErrorCode, Repository};
 use sha2::{Digest, Sha256};
 
 use super::git_repo::GitRepo;
-use super::plain::path;
-use super::suspects::Indexed;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
@@ -142,18 +139,6 @@ impl GitRepo {
             }
         }
         Ok(())
-    }
-
-    /// The paths of the index that hold commits of other repositories.
-    fn linked(&self, repo: &Repository) -> Result<Vec<PathBuf>, git2::Error> {
-        let mut index = repo.index()?;
-        let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        if !seen.as_ref().is_some_and(|seen| seen.is_current(&index)) {
-            *seen = Some(Indexed::read(&mut index)?);
-        }
-        let entries = seen.iter().flat_map(|seen| &seen.entries);
-        let linked = entries.filter(|entry| entry.mode == u32::from(FileMode::Commit));
-        Ok(linked.map(|entry| path(&entry.path)).collect())
     }
 
     /// The repository's own configuration. Upstreams, editors' notes about branches, and what Git

@@ -65,7 +65,6 @@ impl GitRepo {
     }
 
     fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
-        let mut index = repo.index()?;
         let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         let staged = |now: &Indexed| {
             if sought == Sought::Ignored || is_heads(repo, now)? {
@@ -73,17 +72,25 @@ impl GitRepo {
             }
             ask(repo, StatusShow::Index, sought, &[])
         };
-        let (suspects, now, mut found) =
-            suspects((&self.root, sought), seen.as_ref(), &mut index, staged)?;
+        let (suspects, now, mut found) = suspects((&self.root, sought), seen.take(), repo, staged)?;
         let now = seen.insert(now);
         let Some(mut suspects) = suspects else {
             remove_pipes(&self.root);
             return ask(repo, StatusShow::IndexAndWorkdir, sought, &[]);
         };
-        if sought == Sought::Changes {
-            let is_ignored = |path: &Path| is_ignored(repo, &self.root, path, &mut 64);
-            suspects.retain(|path| now.holds(path) || !is_ignored(path));
-        }
+        suspects.retain(|path| {
+            if now.holds(path) {
+                return true;
+            }
+            if sought == Sought::Changes {
+                return !is_ignored(repo, &self.root, path, &mut 64);
+            }
+            let whole = repo.is_path_ignored(path).unwrap_or_default();
+            if whole {
+                found.insert(path.clone(), git2::Status::IGNORED);
+            }
+            !whole
+        });
         let noted = match self.few(now, &suspects) {
             Some(entries) => differing(repo, &entries)?.into_iter().map(flags).collect(),
             None => ask(repo, StatusShow::Workdir, sought, &suspects)?,

@@ -15,9 +15,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::{
-    Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree,
-};
+use git2::{IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree};
 
 use super::index_file::{FLAGS, IndexFile, holds, pair, place};
 use super::pipes::{PatternFile, pattern, remove_pipes};
@@ -33,26 +31,42 @@ const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// An index as it was read.
 pub(super) struct Indexed {
     pub(super) entries: Vec<IndexEntry>,
+    /// Its bytes, where libgit2 did not have to read them.
+    bytes: Option<IndexFile>,
     /// Its file; none without one.
     file: Option<Metadata>,
 }
 
 impl Indexed {
-    /// Reads it again if it changed.
-    pub(super) fn read(index: &mut Index) -> Result<Self, git2::Error> {
+    pub(super) fn read(repo: &Repository) -> Result<Self, git2::Error> {
+        let path = repo.path().join("index");
         // A time that is too old only makes more files suspect.
-        let file = index.path().and_then(|path| fs::metadata(path).ok());
-        if let Some(read) = index.path().filter(|_| file.is_some()).and_then(IndexFile::read) {
-            return Ok(Self { entries: read.into_entries(), file });
+        let file = fs::metadata(&path).ok();
+        if let Some((bytes, entries)) = file.as_ref().and_then(|_| IndexFile::read(&path)) {
+            return Ok(Self { entries, bytes: Some(bytes), file });
         }
+        let mut index = repo.index()?;
         // libgit2 keeps an index whose file is gone, unless it is told to read it anyway.
         index.read(file.is_none())?;
-        Ok(Self { entries: index.iter().collect(), file })
+        Ok(Self { entries: index.iter().collect(), bytes: None, file })
+    }
+
+    /// This index with other entries for some of its paths, as `write` puts its bytes in the place of
+    /// the file that was read. Nothing if libgit2 has to do that.
+    pub(super) fn changed<E>(
+        self,
+        noted: Vec<IndexEntry>,
+        write: impl FnOnce(&Metadata, &[u8]) -> Result<Metadata, E>,
+    ) -> Option<Result<Self, E>> {
+        let written = self.written()?;
+        let (mut entries, mut bytes, file) = (self.entries, self.bytes?, self.file?);
+        let file = write(&file, bytes.change(&mut entries, noted, written)?);
+        Some(file.map(|file| Self { entries, bytes: Some(bytes), file: Some(file) }))
     }
 
     /// Is it the same file that is there now?
-    pub(super) fn is_current(&self, index: &Index) -> bool {
-        let now = index.path().and_then(|path| fs::metadata(path).ok());
+    pub(super) fn is_current(&self, repo: &Repository) -> bool {
+        let now = fs::metadata(repo.path().join("index")).ok();
         now.is_some() && now.as_ref().map(stamp) == self.file.as_ref().map(stamp)
     }
 
@@ -60,6 +74,11 @@ impl Indexed {
     pub(super) fn entry(&self, path: &Path) -> Option<&IndexEntry> {
         let at = place(&self.entries, path.as_os_str().as_bytes())?;
         Some(&self.entries[at]).filter(|entry| is_settled(entry))
+    }
+
+    /// Does it hold this very path, at any stage?
+    pub(super) fn tracks(&self, path: &Path) -> bool {
+        place(&self.entries, path.as_os_str().as_bytes()).is_some()
     }
 
     /// Does it hold a path, or one below it?
@@ -165,30 +184,34 @@ pub(super) enum Sought {
 /// is odd, or the index is not on disk. `before` is the index of an earlier look.
 pub(super) fn suspects<T>(
     (root, sought): (&Path, Sought),
-    before: Option<&Indexed>,
-    index: &mut Index,
+    before: Option<Indexed>,
+    repo: &Repository,
     beside: impl FnOnce(&Indexed) -> Result<T, git2::Error>,
 ) -> Result<(Option<Vec<PathBuf>>, Indexed, T), git2::Error> {
-    let Some(before) = before else {
-        let now = Indexed::read(index)?;
-        let (found, other) = at_once(|| walk(root, sought, &now), || beside(&now));
-        return Ok((found.and_then(Found::paths), now, other?));
+    // What is ignored beside a tracked file is found only by following the index that has the file.
+    let usable = before.filter(|it| sought == Sought::Changes || it.is_current(repo));
+    let followed = match usable {
+        Some(before) => before,
+        None => Indexed::read(repo)?,
     };
     let (found, read) = at_once(
-        || walk(root, sought, before),
+        || walk(root, sought, &followed),
         || {
-            let now = Indexed::read(index)?;
-            beside(&now).map(|other| (now, other))
+            let is_current = followed.is_current(repo);
+            let newer = if is_current { None } else { Some(Indexed::read(repo)?) };
+            let other = beside(newer.as_ref().unwrap_or(&followed))?;
+            Ok::<_, git2::Error>((newer, other))
         },
     );
-    let (now, other) = read?;
+    let (newer, other) = read?;
     let paths = found.and_then(|mut found| {
-        found.paths.extend(before.differences(&now));
+        let differ = newer.as_ref().map(|newer| followed.differences(newer));
+        found.paths.extend(differ.into_iter().flatten());
         found.paths.sort_unstable();
         found.paths.dedup();
         found.paths()
     });
-    Ok((paths, now, other))
+    Ok((paths, newer.unwrap_or(followed), other))
 }
 
 /// Does the first in a thread of its own, and the second here.

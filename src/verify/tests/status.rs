@@ -1,11 +1,12 @@
 //! The working tree against HEAD: what git says, however a change is hidden.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use super::test_repo::TestRepo;
-use crate::verify::{GitRepo, Repo as _};
+use crate::verify::{GitRepo, Identity, Repo as _};
 
 /// Longer than the clock of files stands still: only then does a file's time decide.
 const SETTLED: Duration = Duration::from_millis(50);
@@ -97,4 +98,58 @@ fn is_what_git_says_after_any_change() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The runner's own commits leave the index as it was otherwise, and know it without reading it.
+#[test]
+fn is_what_git_says_between_commits_of_the_runner() {
+    let state = "tasks/demo/state.json";
+    let commit = |scene: &TestRepo, repo: &GitRepo, note: &str| {
+        scene.write(state, &format!("{{\"note\": {note:?}}}\n"));
+        let paths = [PathBuf::from(state)];
+        let made = repo.commit_paths("refs/heads/main", &paths, note, &Identity::of_the_runner());
+        made.is_ok_and(|made| made.is_some())
+    };
+    let mut wrong = Vec::new();
+    for change in CHANGES {
+        let (scene, repo) = changed(&[], SETTLED);
+        assert!(commit(&scene, &repo, "before"), "{change}");
+        Command::new("sh").args(["-c", change]).current_dir(&scene.root).output().expect("sh");
+        let (ours, theirs) = (told_by_us(&repo), told_by_git(&scene));
+        let committed = commit(&scene, &repo, "after");
+        let after = (told_by_us(&repo), told_by_git(&scene));
+        // A new index holds the state.
+        let changes_nothing = after.1 == theirs || change == "rm .git/index";
+        if !committed || ours != theirs || after.0 != after.1 || !changes_nothing {
+            wrong.push(format!("{change}: {ours:?}, git says {theirs:?}; after it {after:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_ignored_is_what_git_says() {
+    for change in [
+        "true",
+        "mkdir build; echo x > build/a; mkdir -p a/target; echo x > a/target/b; echo x > a/c",
+        "mkdir a; echo x > a/b.log; echo x > a/c.log",
+        "mkdir a; echo x > a/b.log; echo x > a/c",
+        "echo x > build; echo x > src/target",
+        "ln -s src a.log; ln -s nowhere b.log",
+        "mkdir build; echo x > build/a; git add -f build/a; echo x > build/b",
+        "mkdir -p build/a; git init -q target; echo x > target/a",
+        "echo '!/a.log' >> .gitignore; mkdir target; echo '!b' > target/.gitignore; echo x > target/b",
+    ] {
+        let (scene, repo) = changed(&[change], SETTLED);
+        let told = scene.git(&["status", "--porcelain", "-z", "--ignored=matching", "-uall"]);
+        let theirs: BTreeSet<&str> = told
+            .split('\0')
+            .filter_map(|it| it.strip_prefix("!! ").map(|it| it.trim_end_matches('/')))
+            .collect();
+        for (who, repo) in [("kept", &repo), ("new", &scene.repo())] {
+            let ours = repo.ignored().expect("ignored");
+            let ours: BTreeSet<&str> = ours.iter().map(|it| it.to_str().expect("text")).collect();
+            assert_eq!(ours, theirs, "{who}: {change}");
+        }
+    }
 }

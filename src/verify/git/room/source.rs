@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Repository, Submodule};
 
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::{io_error, read_or_empty};
@@ -43,7 +43,10 @@ pub struct RoomSource {
 
 impl RoomSource {
     /// The existing files.
-    pub(in crate::verify::git) fn of(repo: &Repository) -> Result<Self, VerifyError> {
+    pub(in crate::verify::git) fn of(
+        repo: &Repository,
+        submodules: Vec<Submodule<'_>>,
+    ) -> Result<Self, VerifyError> {
         let common = repo.commondir().to_owned();
         let failed = |source: git2::Error| VerifyError::Git {
             operation: "read the repository for the proof room",
@@ -59,9 +62,10 @@ impl RoomSource {
         }
         let mut modules = BTreeMap::new();
         // A submodule that is not checked out has no objects to take.
-        for module in repo.submodules().map_err(failed)? {
+        for module in submodules {
             if let Ok(inner) = module.open() {
-                modules.insert(module.path().to_owned(), Self::of(&inner)?);
+                let nested = inner.submodules().map_err(failed)?;
+                modules.insert(module.path().to_owned(), Self::of(&inner, nested)?);
             }
         }
         let objects = common.join("objects");
