@@ -12,6 +12,7 @@ use super::command_names::start_command;
 use super::context::TaskContext;
 use super::environment;
 use super::failure::Failure;
+use super::named_criterion::named;
 use super::print::{say, say_json};
 use super::status::read_state;
 use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState};
@@ -65,25 +66,15 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
 fn find<'a>(
     task: &'a Task,
     state: &TaskState,
-    named: &str,
+    name: &str,
 ) -> Result<(&'a Criterion, HeldWork), Failure> {
-    let held = |criterion: &&Criterion| {
-        state.find(&criterion.key).is_some_and(|entry| entry.held.is_some())
-    };
-    let line = named.parse::<usize>().ok();
-    let of_line = line.and_then(|line| task::at_line(task, line));
-    let mut by_text = task.criteria.iter().filter(|criterion| criterion.key.text == named);
-    let found = of_line.or_else(|| by_text.find(held));
-    let work = found.and_then(|it| Some((it, state.find(&it.key)?.held.clone()?)));
-    if let (Some(line), None) = (line, found) {
-        let lines = task.criteria.iter().map(|it| it.line.to_string()).collect::<Vec<_>>();
-        return Err(Failure::new(ExitCode::Usage, format!("no criterion on line {line}"))
-            .hint(format!("lines with a criterion: {}", lines.join(", "))));
-    }
+    let held =
+        |criterion: &Criterion| state.find(&criterion.key).and_then(|entry| entry.held.clone());
+    let work = named(task, name)?.into_iter().find_map(|it| Some((it, held(it)?)));
     work.ok_or_else(|| {
-        let known = task.criteria.iter().filter(held);
+        let known = task.criteria.iter().filter(|it| held(it).is_some());
         let known: Vec<_> = known.map(|it| format!("{} (line {})", it.key.text, it.line)).collect();
-        Failure::new(ExitCode::Usage, format!("criterion `{named}` has no held work")).hint(
+        Failure::new(ExitCode::Usage, format!("criterion `{name}` has no held work")).hint(
             if known.is_empty() {
                 "no criterion of this task is held".to_owned()
             } else {

@@ -13,7 +13,7 @@ use super::runtime::runtime;
 use super::status::last_run;
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
 use crate::model::{Event, EventKind, ExitCode, Reporter};
-use crate::report::{Json, Plain, StreamLines};
+use crate::report::{Json, Plain, StreamLines, details};
 use crate::sys::clock::Clock;
 use crate::task::TaskError;
 
@@ -29,6 +29,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     } else {
         Box::new(Plain::new(out, Clock::system(), 100))
     };
+    let is_text = !args.json && args.stream.is_none();
     let (mut streams, mut shown) = (BTreeSet::new(), false);
     let mut show = |line: JournalLine| match line {
         JournalLine::Event(event) => {
@@ -38,7 +39,8 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
             let is_shown = is_shown(&event, args.stream.as_deref());
             shown |= is_shown;
             // A closed stream ends the command without an error.
-            !is_shown || reporter.on_event(&event).is_ok()
+            !is_shown
+                || reporter.on_event(&event).is_ok() && (!is_text || say_why(&event.kind).is_ok())
         }
         JournalLine::Unknown { .. } if args.stream.is_some() => true,
         JournalLine::Unknown { line, kind } => {
@@ -67,6 +69,13 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
         complain(&format!("nothing was pushed to `{asked}` in this run; its streams: {known}"));
     }
     Ok(0)
+}
+
+/// Prints what stopped a run. A live run ends with it as its error.
+fn say_why(kind: &EventKind) -> std::io::Result<()> {
+    let EventKind::RunEnded { outcome, .. } = kind else { return Ok(()) };
+    let lines: String = details(outcome).map(|line| format!("  {line}\n")).collect();
+    std::io::stdout().write_all(lines.as_bytes())
 }
 
 /// Is the event in the stream that was asked for, if one was?

@@ -10,6 +10,7 @@ use super::command_names::start_command;
 use super::context::TaskContext;
 use super::environment;
 use super::failure::Failure;
+use super::named_criterion::named;
 use super::print::{say, say_json};
 use super::status::read_state;
 use crate::model::{CriterionState, ExitCode};
@@ -57,10 +58,11 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         } else {
             format!("criteria with failed attempts or held work: {}", known.join(", "))
         };
-        let named = args.criterion.as_deref().unwrap_or_default();
+        let name = args.criterion.as_deref().unwrap_or_default();
+        named(&task, name)?;
         return Err(Failure::new(
             ExitCode::Usage,
-            format!("criterion `{named}` has no failed attempts and no held work"),
+            format!("criterion `{name}` has no failed attempts and no held work"),
         )
         .hint(hint));
     }

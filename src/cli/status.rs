@@ -12,7 +12,7 @@ use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
-use crate::report::{count, outcome};
+use crate::report::{count, details, outcome};
 
 /// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
@@ -147,6 +147,7 @@ fn describe(view: &RunView, standing: RunStatus, holds: bool) -> String {
         text.push_str(&format!("\n  exit code {}", end.exit_code));
         if end.outcome != Outcome::Proven {
             text.push_str(&format!("\n  {}", outcome(&end.outcome)));
+            text.extend(details(&end.outcome).map(|line| format!("\n    {line}")));
         }
         // Held work may have been accepted since.
         let next = end.summary.next.iter().filter(|next| holds || !is_about_held_work(next));

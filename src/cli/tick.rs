@@ -7,8 +7,8 @@ use serde_json::json;
 use super::args::TickArgs;
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::print::{say, say_json};
-use crate::model::ExitCode;
+use super::named_criterion::named;
+use super::print::{complain, say, say_json};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 
@@ -16,18 +16,9 @@ use crate::task::{self, Tick};
 pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
-    let Some(criterion) = task::at_line(&task, args.line) else {
-        let lines = task.criteria.iter().take(20).map(|criterion| criterion.line.to_string());
-        let lines = lines.collect::<Vec<_>>().join(", ");
-        return Err(Failure::new(
-            ExitCode::Usage,
-            format!("no criterion on line {} of {}", args.line, at.folder.task_file.display()),
-        )
-        .hint(if lines.is_empty() {
-            "the file has no criteria: add a list item with a checkbox, `- [ ] text`".to_owned()
-        } else {
-            format!("lines with a criterion: {lines}")
-        }));
+    let criterion = match task::at_line(&task, args.line) {
+        Some(criterion) => criterion,
+        None => named(&task, &args.line.to_string())?[0],
     };
     let to = if args.off { Tick::Open } else { Tick::Done };
     let changed = criterion.checked != (to == Tick::Done);
@@ -46,6 +37,9 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         let mark = if to == Tick::Done { "x" } else { " " };
         let note = if changed { "" } else { "  (no change)" };
         say(&format!("[{mark}] {}{note}", criterion.key.text));
+    }
+    if changed && at.place.holder().is_some() {
+        complain("note: a run is working here; it takes back a tick that it did not prove");
     }
     Ok(0)
 }

@@ -14,7 +14,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is not a valid configuration.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", shown(source))]
     Parse {
         /// The file.
         path: PathBuf,
@@ -48,7 +48,62 @@ impl ConfigError {
             Self::Unknown { nearest, .. } => {
                 Some(format!("did you mean {nearest}? docs/configuration.md lists all variables"))
             }
-            Self::Read { .. } | Self::Parse { .. } | Self::Variable { .. } => None,
+            Self::Parse { source, .. } => {
+                let (nearest, _) = meant(source.message())?;
+                Some(format!("did you mean `{nearest}`? docs/configuration.md lists all settings"))
+            }
+            Self::Read { .. } | Self::Variable { .. } => None,
         }
+    }
+}
+
+/// The similarity, from 0 to 1, from which a known key is suggested for an unknown one.
+const ALIKE: f64 = 0.8;
+
+/// The key that an unknown one is meant to be, and where the list of all keys begins.
+fn meant(message: &str) -> Option<(&str, usize)> {
+    let (unknown, keys) = message.strip_prefix("unknown field `")?.split_once("`, expected ")?;
+    let alike = |key: &&str| strsim::jaro_winkler(&unknown.to_lowercase(), key);
+    let keys = keys.split('`').skip(1).step_by(2).filter(|key| alike(key) >= ALIKE);
+    let nearest = keys.max_by(|one, other| alike(one).total_cmp(&alike(other)))?;
+    Some((nearest, message.find("`, expected ")? + 1))
+}
+
+/// The error, without the list of all keys if one of them is meant.
+fn shown(error: &toml::de::Error) -> String {
+    let message = error.message();
+    match meant(message) {
+        Some((_, end)) => error.to_string().replace(message, &message[..end]),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// One key is suggested for a misspelled one; any other error tells all keys.
+    #[test]
+    fn a_misspelled_key_is_recognized() {
+        let told = |text: &str| {
+            let error = crate::config::from_text(text, Path::new("c")).expect_err("no such key");
+            (error.to_string(), error.hint())
+        };
+        for (text, meant) in [
+            ("max_iteration = 3", "max_iterations"),
+            ("MAX_ITERATIONS = 3", "max_iterations"),
+            ("\n\n[policy]\nallow_tools = []", "allowed_tools"),
+            ("alow_dirty = true", "allow_dirty"),
+        ] {
+            let (message, hint) = told(text);
+            let hint = hint.expect("a hint");
+            assert!(hint.starts_with(&format!("did you mean `{meant}`?")), "{text}: {hint}");
+            let end = message.trim_end();
+            assert!(end.ends_with('`') && message.contains("unknown field"), "{message}");
+        }
+        for text in ["zzz = 3", "max_iterations = \"a\"", "max_iterations ="] {
+            assert_eq!(told(text).1, None, "{text}");
+        }
+        assert!(told("zzz = 3").0.contains("`, expected one of `max_iterations`, "));
     }
 }

@@ -354,6 +354,15 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
+/// The lines about a run's end that [`outcome`] leaves out.
+pub fn details(outcome: &Outcome) -> impl Iterator<Item = &str> {
+    let reason = match outcome {
+        Outcome::CannotGoOn { reason, .. } => reason.as_str(),
+        _ => "",
+    };
+    reason.lines().skip(1)
+}
+
 /// Breaks a text into lines of at most `width` columns, at spaces if possible; lines after the
 /// first are indented.
 pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {

@@ -20,6 +20,22 @@ const MARKS: [&str; 24] = [
 /// The longest text between brackets that may be meant as a mark, in bytes.
 const LONGEST_MARK: usize = 8;
 
+/// Words that people put before a command that is to be run as a check.
+const WORDS: [&str; 12] = [
+    "check",
+    "checks",
+    "test",
+    "tests",
+    "run",
+    "command",
+    "cmd",
+    "verification",
+    "verified",
+    "validate",
+    "proof",
+    "prove",
+];
+
 /// A pair of brackets at the start of a text.
 struct Brackets<'a> {
     inner: &'a str,
@@ -51,6 +67,14 @@ pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) 
             first.span(),
             "this is not read as a verify command",
             "remove the formatting: `verify: …`",
+        );
+        return;
+    }
+    if is_other_word(first.text) {
+        diagnostics.warning(
+            first.span(),
+            "this is not read as a verify command",
+            "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion",
         );
         return;
     }
@@ -123,6 +147,23 @@ fn is_styled_verify(text: &str) -> bool {
     let word = text.get(..6).unwrap_or_default();
     let rest = text.get(6..).unwrap_or_default().trim_start_matches(['*', '_']);
     word.eq_ignore_ascii_case("verify") && rest.starts_with(':')
+}
+
+/// Is this `verify:` misspelled, without its colon, or with a command behind another word?
+fn is_other_word(text: &str) -> bool {
+    let end = text.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(text.len());
+    let (word, rest) = (text[..end].to_lowercase(), text[end..].trim_start());
+    let (has_colon, rest) = match rest.strip_prefix(':') {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, rest),
+    };
+    let is_command = rest.starts_with('`') && rest.ends_with('`');
+    let is_misspelled = word.len() > 4 && strsim::damerau_levenshtein(&word, "verify") <= 2;
+    match word.as_str() {
+        "verify" => !has_colon && is_command,
+        word if WORDS.contains(&word) => has_colon && is_command,
+        _ => is_misspelled && (has_colon || is_command),
+    }
 }
 
 /// Checks lines that are not the start of a list item.

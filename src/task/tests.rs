@@ -207,6 +207,38 @@ fn likely_mistakes() {
 }
 
 #[test]
+fn a_command_behind_another_word_than_verify() {
+    let warns = |item: &str| {
+        let told = parsed(&format!("- [ ] a\n  - {item}\n"));
+        told.contains("not read as a verify command")
+    };
+    for item in [
+        "check: `cargo test`",
+        "Checks : `cargo test`",
+        "test: `cargo test`",
+        "verfiy: `cargo test`",
+        "verifiy: cargo test",
+        "Verified: `cargo test`",
+        "verify `cargo test`",
+        "run: `cargo test`",
+    ] {
+        assert!(warns(item), "{item}");
+    }
+    for item in [
+        "verify: `cargo test`",
+        "test: all of it, with `cargo test`",
+        "Check: `a` is `b`, twice",
+        "verify that it holds",
+        "Very: important",
+        "note: `cargo test`",
+        "run `cargo test` by hand",
+        "`cargo test`",
+    ] {
+        assert!(!warns(item), "{item}");
+    }
+}
+
+#[test]
 fn files_without_criteria() {
     assert_eq!(parsed(""), "error 1:1 the file is empty\n");
     assert_eq!(parsed("\u{feff}\r\n \n"), "error 1:1 the file is empty\n");

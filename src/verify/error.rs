@@ -121,7 +121,7 @@ impl VerifyError {
                 Some(format!("switch back: git switch {name}, then run the same command again"))
             }
             Self::NoBranch { .. } => {
-                Some("switch to the run's branch: git switch NAME, then run the same command again".into())
+                Some("create the first commit, or switch to the run's branch: git switch NAME; then run the same command again".into())
             }
             Self::InProgress { abort, .. } => {
                 Some(format!("finish it or abort it ({abort}), then run the same command again"))

@@ -54,6 +54,11 @@ fn what_only_the_tree_has_is_found_in_full() {
     std::fs::remove_file(&outside).expect("removed");
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("passes in the working tree"), "{}", ran.stderr);
+    // Whoever comes back in the morning sees it, too.
+    for command in ["status", "log"] {
+        let told = repo.ralph(&[command, "demo"]);
+        assert!(told.stdout.contains("passes in the working tree"), "{command}: {}", told.stdout);
+    }
     assert!(!repo.path("made.log").exists());
 }
 

@@ -40,7 +40,7 @@ fn what_does_not_exist_is_told_with_what_does() {
         (
             &["accept", "demo", "99"],
             2,
-            "error: no criterion on line 99\nhint: lines with a criterion",
+            "error: no criterion on line 99 of the TASK.md of `demo`\nhint: lines with a criterion",
         ),
         (
             &["mcp", "install", "claude", "--allow-task", "nope"],
