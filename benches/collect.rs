@@ -58,7 +58,7 @@ fn measure(files: usize, commits: usize) -> Outcome<()> {
         writes: &[],
         sealed: true,
         edits: &[],
-        secret: &|_| false,
+        secret: &|_, _| false,
         undecided: &[],
         date: "2026-01-17",
         before: &[],

@@ -41,7 +41,8 @@ impl<'a> WaysOut<'a> {
         }
         let is_stuck =
             !criterion.checked && entry.held.is_none() && (entry.blocked || entry.attempts > 0);
-        (is_stuck && all_passed(criterion, &self.before)).then(|| {
+        let passed_first = all_passed(criterion, &self.before) && !self.state.was_red(criterion);
+        (is_stuck && passed_first).then(|| {
             let tick = tick_command(self.directory, name);
             format!(
                 "its check passed before any work; if you agree that it is met, tick it, and \

@@ -148,6 +148,7 @@ impl EngineError {
                 | VerifyError::OtherBranch { .. }
                 | VerifyError::InProgress { .. }
                 | VerifyError::Conflicts { .. }
+                | VerifyError::NotFetched { .. }
                 | VerifyError::InTheWay
                 | VerifyError::Moved { .. }
                 | VerifyError::NoBranch { .. } => Obstacle::Repository,

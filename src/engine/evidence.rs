@@ -9,7 +9,7 @@ use super::EngineError;
 use super::iteration::{Completion, Iteration};
 use super::run::Run;
 use crate::agent::AgentKind;
-use crate::guard::secret_name;
+use crate::guard::committed_secret;
 use crate::model::{
     Attribution, ChangeKind, CheckResult, CriterionKey, EventKind, Evidence, FirstStatus, History,
     PathChange, ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
@@ -54,7 +54,7 @@ impl Run {
                 sealed: self.is_sealed(iteration),
                 edits: &self.edits(iteration),
                 undecided: &turn.undecided,
-                secret: &secret_name,
+                secret: &committed_secret,
                 date: &iteration.date.to_string(),
                 before: &self.baseline.of(&everything),
                 proven: &proven,

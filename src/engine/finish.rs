@@ -221,7 +221,9 @@ impl Run {
                      criterion how to do without it"
                 ));
             }
-            if is_blocked && all_passed(criterion, &self.baseline.before()) {
+            let passed_first =
+                || all_passed(criterion, &self.baseline.before()) && !self.state.was_red(criterion);
+            if is_blocked && passed_first() {
                 steps.push(format!(
                     "the check of `{text}` passed before any work; if you agree that it is met, \
                      tick it, and commit: {tick} {line}"

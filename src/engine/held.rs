@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{CriterionKey, HeldWork, Oid, Proof, Task};
+use crate::model::{CheckResult, CriterionKey, HeldWork, Oid, Proof, Task};
 use crate::task::{self, Tick};
 use crate::verify::{
     CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
@@ -27,8 +27,9 @@ impl Run {
         for (key, held) in held.collect::<Vec<_>>() {
             let merged = match self.parts.repo.merged(&held, &self.parts.layout) {
                 Ok(merged) => merged,
-                Err(error @ VerifyError::Conflicts { .. }) => {
-                    self.notice(&format!("`{}` stays held: {error}", key.text))?;
+                Err(error @ (VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. })) => {
+                    let hint = error.hint().unwrap_or_default();
+                    self.notice(&format!("`{}` stays held: {error}; {hint}", key.text))?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -41,7 +42,7 @@ impl Run {
                 self.take_held(&key, &held, &merged, &proved)?;
             } else {
                 let why = reasons(&proved, &key, "with the held work").into_iter().next();
-                let why = why.unwrap_or_else(|| "a check of the whole task fails".to_owned());
+                let why = why.or_else(|| self.why_not(&proved)).unwrap_or_default();
                 self.notice(&format!("`{}` stays held: {why}", key.text))?;
             }
         }
@@ -55,6 +56,21 @@ impl Run {
         proved.checks.iter().any(|check| check.criteria.contains(key))
             && reasons(proved, key, "").is_empty()
             && all.all(|check| check.passed() || !check.whole_task || self.is_no_worse(check))
+    }
+
+    /// The check of the whole task that stands in the way.
+    fn why_not(&self, proved: &Proved) -> Option<String> {
+        let fails =
+            |check: &&CheckResult| check.whole_task && !check.passed() && !self.is_no_worse(check);
+        if let Some(check) = proved.checks.iter().find(fails) {
+            return Some(format!("`{}`, which checks the whole task, fails", check.command));
+        }
+        let check = proved.put_back.iter().flat_map(|run| &run.checks).find(fails)?;
+        Some(format!(
+            "`{}`, which checks the whole task, fails with tests, scripts, and configuration as \
+             they were",
+            check.command
+        ))
     }
 
     async fn prove_held(

@@ -1,6 +1,6 @@
 //! Earlier runs, read from their journals and the files beside them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -79,16 +79,10 @@ pub(super) fn failed_before(
     layout: &Layout,
 ) -> Result<HashMap<CriterionKey, Vec<CheckResult>>, EngineError> {
     let own = run_folder.file_name();
-    let is_earlier = |journal: &&PathBuf| journal.parent().and_then(Path::file_name) != own;
-    let is_ours = |journal: &&PathBuf| {
-        first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event))
-    };
-    let all = journals(run_folder.parent().unwrap_or(run_folder))?;
-    let newest: Vec<&PathBuf> =
-        all.iter().filter(is_earlier).filter(is_ours).take(MOST_RUNS).collect();
+    let is_earlier = |journal: &PathBuf| journal.parent().and_then(Path::file_name) != own;
     let mut failed: HashMap<CriterionKey, Vec<CheckResult>> = HashMap::new();
-    for journal in newest.into_iter().rev() {
-        replay(journal, |event| {
+    for journal in of_task(run_folder, layout)?.into_iter().filter(is_earlier) {
+        replay(&journal, |event| {
             let EventKind::VerdictReached { criterion, evidence, verdict, .. } = &event.kind else {
                 return;
             };
@@ -103,6 +97,37 @@ pub(super) fn failed_before(
         })?;
     }
     Ok(failed)
+}
+
+/// The criteria that a run on this machine proved, this one included, and that none opened again.
+pub(super) fn proven_here(
+    run_folder: &Path,
+    layout: &Layout,
+) -> Result<HashSet<CriterionKey>, EngineError> {
+    let mut proven = HashSet::new();
+    for journal in of_task(run_folder, layout)? {
+        replay(&journal, |event| match &event.kind {
+            EventKind::VerdictReached { criterion, verdict, .. }
+                if matches!(verdict.result, VerdictResult::Pass(_)) =>
+            {
+                proven.insert(criterion.clone());
+            }
+            EventKind::CriterionReopened { criterion, .. } => drop(proven.take(criterion)),
+            _ => {}
+        })?;
+    }
+    Ok(proven)
+}
+
+/// The journals of the newest runs of a task, oldest first.
+fn of_task(run_folder: &Path, layout: &Layout) -> Result<Vec<PathBuf>, EngineError> {
+    let is_ours = |journal: &PathBuf| {
+        first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event))
+    };
+    let all = journals(run_folder.parent().unwrap_or(run_folder))?;
+    let mut newest: Vec<PathBuf> = all.into_iter().filter(is_ours).take(MOST_RUNS).collect();
+    newest.reverse();
+    Ok(newest)
 }
 
 /// Is this the start of a run of the task?

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use super::EngineError;
 use super::decide::ticked_without_proof;
+use super::past_runs::proven_here;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
+    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome, Proof,
     Record as _, Task, Weight,
 };
 use crate::sys::process::sweep_orphans;
@@ -152,7 +153,7 @@ impl Run {
             | Outcome::Stuck { .. }
             | Outcome::AgentUnusable { .. }
             | Outcome::RateLimited { .. }
-                if self.passed_since_proof =>
+                if self.passed_since_proof || self.holds_claims()? =>
             {
                 let task = self.task()?;
                 self.prove_so_far(&task).await?;
@@ -167,6 +168,21 @@ impl Run {
             | Outcome::CannotGoOn { .. }
             | Outcome::Interrupted { .. } => Ok(outcome),
         }
+    }
+
+    /// Whether state.json calls criteria proven whose proof nobody saw on this machine: in a fresh
+    /// clone, or if an agent wrote it.
+    fn holds_claims(&self) -> Result<bool, EngineError> {
+        if self.proven_head.is_some() {
+            return Ok(false);
+        }
+        let task = self.task()?;
+        let proven = |key| self.state.find(key).and_then(|entry| entry.proof);
+        let has_check = |key| matches!(proven(key), Some(Proof::Check | Proof::Tree));
+        let mut claimed = task.criteria.iter().filter(|it| it.checked && has_check(&it.key));
+        let Some(first) = claimed.next() else { return Ok(false) };
+        let seen = proven_here(&self.parts.run_folder, &self.parts.layout)?;
+        Ok(std::iter::once(first).chain(claimed).any(|it| !seen.contains(&it.key)))
     }
 
     /// Whether the branch has other changes than the runner's own since the last proof.
@@ -265,6 +281,9 @@ impl Run {
         if entry.proof.take().is_none() {
             return Ok(None);
         }
+        // There is state to commit, even without an iteration.
+        self.worked_at_all = true;
+        let entry = self.state.entry(key);
         entry.attempts = entry.attempts.saturating_add(1);
         let attempts = entry.attempts;
         let finding =

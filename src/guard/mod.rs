@@ -16,6 +16,7 @@
 
 mod call_context;
 mod commands;
+mod committed;
 mod denial;
 mod explain;
 mod families;
@@ -38,6 +39,7 @@ mod tools;
 mod tracked;
 mod trees;
 
+pub use committed::committed_secret;
 pub use explain::Explained;
 pub use files::{FileKind, Files, OsFiles};
 pub use line::THREAD as GUARD_THREAD;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckResult, CriterionKey, Oid, Proof, TestCount};
+use super::{CheckResult, Criterion, CriterionKey, Oid, Proof, TestCount};
 
 /// The committed memory of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +127,12 @@ impl TaskState {
     /// How a command ended when it ran for the first time.
     pub fn first_seen(&self, command: &str) -> Option<FirstStatus> {
         self.first_seen.iter().find(|seen| seen.command == command).map(|seen| seen.status)
+    }
+
+    /// Did a check of a criterion fail when the task began?
+    pub fn was_red(&self, criterion: &Criterion) -> bool {
+        let red = |status| matches!(status, FirstStatus::Red | FirstStatus::Missing);
+        criterion.verify.iter().any(|it| self.first_seen(&it.command).is_some_and(red))
     }
 
     /// The memory of a criterion, if there is any.

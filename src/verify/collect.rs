@@ -25,6 +25,8 @@ pub type Compare<'a> = &'a dyn Fn(&[u8], &[u8], Attribution) -> TaskFileChange;
 /// A list of paths in the evidence holds at most this many: a journal line has to stay
 /// readable.
 const LISTED: usize = 200;
+/// Content that is no text: the name of its file decides alone.
+const UNREADABLE: &[u8] = b"\xff";
 
 /// The facts from before the turn, and the observations during it.
 #[derive(Clone, Copy)]
@@ -58,8 +60,8 @@ pub struct Inputs<'a> {
     pub edits: &'a [TaskEdit],
     /// Calls that ran without a decision.
     pub undecided: &'a [String],
-    /// Does a path have the name of a secret file?
-    pub secret: &'a dyn Fn(&Path) -> bool,
+    /// May a file with this content hold a secret?
+    pub secret: &'a dyn Fn(&Path, &[u8]) -> bool,
     /// The iteration's date, `YYYY-MM-DD`.
     pub date: &'a str,
     /// The results of the checks before the work ([`super::Baseline::before`]).
@@ -109,7 +111,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         task_file: seen.task_file(&now),
         history: since.history.clone(),
         in_progress: since.in_progress.map(str::to_owned),
-        secrets: cut(seen.secrets()),
+        secrets: cut(seen.secrets()?),
         commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
         worked_before: inputs.worked_before,
         uncommitted: cut(uncommitted),
@@ -183,17 +185,29 @@ impl Seen<'_> {
 
     /// Secrets that are in the history of the branch now; one that was there before is
     /// not this turn's fault.
-    fn secrets(&self) -> Vec<PathChange> {
-        let added = self.commits.iter().flat_map(|commit| &commit.paths);
-        let secret = added.filter(|change| {
-            change.kind == ChangeKind::Added
-                && (self.inputs.secret)(&change.path)
-                && !self.is_humans(&change.path)
-        });
-        let mut secrets: Vec<_> = secret.cloned().collect();
+    fn secrets(&self) -> Result<Vec<PathChange>, VerifyError> {
+        let before = &self.inputs.checkpoint.head;
+        let mut secrets = Vec::new();
+        for commit in self.commits {
+            for change in &commit.paths {
+                let written = change.kind != ChangeKind::Deleted && !self.is_humans(&change.path);
+                // Only what the name of a secret makes one has to be read.
+                if !written || !(self.inputs.secret)(&change.path, UNREADABLE) {
+                    continue;
+                }
+                let is_secret = |content: &[u8]| (self.inputs.secret)(&change.path, content);
+                let old = self.repo.held(before, &change.path)?;
+                // A link has no content.
+                let new = self.repo.held(&commit.id, &change.path)?;
+                let was_there = old.as_deref().is_some_and(is_secret);
+                if !was_there && is_secret(new.as_deref().unwrap_or(UNREADABLE)) {
+                    secrets.push(change.clone());
+                }
+            }
+        }
         secrets.sort();
         secrets.dedup();
-        secrets
+        Ok(secrets)
     }
 
     fn records(&self, now: &StateFiles) -> Vec<PathChange> {

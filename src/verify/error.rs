@@ -75,6 +75,12 @@ pub enum VerifyError {
         /// The ref that keeps the work.
         held: String,
     },
+    /// The commits of held work are not in this clone.
+    #[error("the work in {held} is not in this clone")]
+    NotFetched {
+        /// The ref that keeps the work.
+        held: String,
+    },
     /// Uncommitted changes are where held work would be written.
     #[error("uncommitted changes are in files that the held work changes, too")]
     InTheWay,
@@ -143,6 +149,9 @@ impl VerifyError {
                 "merge it by hand (git merge {held}) and tick the criterion, or let the agent do \
                  it again: ralph-copilot retry"
             )),
+            Self::NotFetched { .. } => {
+                Some("fetch it: git fetch origin 'refs/ralph/*:refs/ralph/*'".into())
+            }
             Self::InTheWay => {
                 Some("commit or stash them, then run the same command again".into())
             }
@@ -166,6 +175,7 @@ impl VerifyError {
             }
             Self::Moved { .. }
             | Self::Conflicts { .. }
+            | Self::NotFetched { .. }
             | Self::InTheWay
             | Self::NoBranch { .. }
             | Self::Glob { .. }

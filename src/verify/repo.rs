@@ -404,7 +404,7 @@ pub trait Repo: Send + Sync {
     /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's.
     ///
     /// # Errors
-    /// [`VerifyError::Conflicts`], or if git fails.
+    /// [`VerifyError::Conflicts`], [`VerifyError::NotFetched`], or if git fails.
     fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError>;
 
     /// Moves the branch and the working tree to the result of [`Self::merged`], with these files

@@ -78,6 +78,7 @@ impl GitRepo {
             | VerifyError::OtherBranch { .. }
             | VerifyError::InProgress { .. }
             | VerifyError::Conflicts { .. }
+            | VerifyError::NotFetched { .. }
             | VerifyError::InTheWay
             | VerifyError::Moved { .. }
             | VerifyError::NoBranch { .. }

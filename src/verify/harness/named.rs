@@ -38,41 +38,46 @@ pub(super) fn run(
     place: &ReadAt,
     depth: usize,
 ) {
+    let mut place = place.clone();
     let decides = command.decides;
-    if is_product(command, arguments) {
+    let product = is_product(command, arguments);
+    if product {
         let names = arguments.iter().filter(|word| !word.starts_with('-'));
         reader.found.products.extend(names.cloned());
-        return;
+        // What measures other files is a judge, also behind the entry.
+        place = ReadAt { direct: false, ..place };
+        place.compared.output = true;
+    } else {
+        reader.entered.extend(arguments.iter().cloned());
     }
-    reader.entered.extend(arguments.iter().cloned());
     match program.rsplit('/').next().unwrap_or(program) {
         "make" | "gmake" | "bmake" | "remake" => {
-            make(reader, arguments, command.document.as_deref(), place, depth);
+            make(reader, arguments, command.document.as_deref(), &place, depth);
         }
-        "just" => just(reader, arguments, place, depth),
-        "cargo" => cargo(reader, arguments, decides, place, depth),
-        "go" => go(reader, arguments, decides, place, depth),
+        "just" => just(reader, arguments, &place, depth),
+        "cargo" => cargo(reader, arguments, decides, &place, depth),
+        "go" => go(reader, arguments, decides, &place, depth),
         "rake" => {
-            reader.runner(arguments, place, depth);
-            tools::configured(reader, "rake", place, depth);
+            reader.runner(arguments, &place, depth);
+            tools::configured(reader, "rake", &place, depth);
         }
         "bun" => {
             for path in
-                arguments.iter().filter_map(|word| reader.file(word, place)).collect::<Vec<_>>()
+                arguments.iter().filter_map(|word| reader.file(word, &place)).collect::<Vec<_>>()
             {
-                reader.executed(&path, command, place, depth);
+                reader.executed(&path, command, &place, depth);
             }
-            scripts::run(reader, "package.json", arguments, place, depth);
+            scripts::run(reader, "package.json", arguments, &place, depth);
         }
         "task" => {}
-        "composer" => scripts::run(reader, "composer.json", arguments, place, depth),
+        "composer" => scripts::run(reader, "composer.json", arguments, &place, depth),
         "run-s" | "run-p" | "npm-run-all" => {
             for name in arguments.iter().filter(|word| !word.starts_with('-')) {
                 let name = std::slice::from_ref(name);
-                scripts::run(reader, "package.json", name, place, depth);
+                scripts::run(reader, "package.json", name, &place, depth);
             }
         }
-        _ => scripts::run(reader, "package.json", arguments, place, depth),
+        _ => scripts::run(reader, "package.json", arguments, &place, depth),
     }
 }
 

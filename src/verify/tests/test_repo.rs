@@ -246,7 +246,7 @@ impl TurnBegun<'_> {
             sealed: self.sealed,
             edits: &edits,
             undecided: &self.undecided,
-            secret: &|path| path.ends_with(".env"),
+            secret: &|path, _| path.ends_with(".env"),
             date: DATE,
             before: &self.before,
             proven: &self.proven,
