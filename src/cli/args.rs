@@ -327,8 +327,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct TickArgs {
     /// The task
     pub(crate) task: String,
-    /// The criterion's line in TASK.md, as `check` shows it
-    pub(crate) line: usize,
+    /// The criterion's line in TASK.md, as `check` shows it, or its text
+    pub(crate) criterion: String,
     /// Remove the tick instead
     #[arg(long)]
     pub(crate) off: bool,

@@ -16,10 +16,7 @@ use crate::task::{self, Tick};
 pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
-    let criterion = match task::at_line(&task, args.line) {
-        Some(criterion) => criterion,
-        None => named(&task, &args.line.to_string())?[0],
-    };
+    let criterion = named(&task, &args.criterion)?[0];
     let to = if args.off { Tick::Open } else { Tick::Done };
     let changed = criterion.checked != (to == Tick::Done);
     if changed {

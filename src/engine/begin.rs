@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::EngineError;
+use super::decide::ticked_without_proof;
 use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
@@ -58,7 +59,21 @@ impl Run {
         self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
         self.judge_held(&task).await?;
+        self.tell_unprovable(&task)?;
         self.refuse_commit_only(&task)
+    }
+
+    /// Tells of boxes that somebody ticked and that nothing can prove, since they have no check.
+    fn tell_unprovable(&self, task: &Task) -> Result<(), EngineError> {
+        let ticked = ticked_without_proof(task, &self.state).filter(|it| it.verify.is_empty());
+        for criterion in ticked {
+            self.notice(&format!(
+                "`{}` is ticked, but it has no check and no proof, so the run cannot end as \
+                 proven: write `- verify: …` below it, or untick it",
+                criterion.key.text
+            ))?;
+        }
+        Ok(())
     }
 
     /// Refuses criteria that only a commit could prove, if the user requires checks.

@@ -25,7 +25,7 @@ pub fn reasons(proved: &Proved, key: &CriterionKey, at: &str) -> Vec<String> {
     let changed = put_back.harness.iter().map(|change| change.path.display().to_string());
     let changed = changed.collect::<Vec<_>>().join(", ");
     for check in put_back.checks.iter().filter(own).filter(|check| !check.passed()) {
-        why.push(format!("`{}` fails {at} with {changed} as it was", check.command));
+        why.push(format!("`{}` fails {at}, with {changed} as it was", check.command));
     }
     for inline in &put_back.inline_tests {
         why.push(format!("tests inside {} changed", inline.path.display()));

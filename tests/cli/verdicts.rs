@@ -7,6 +7,7 @@
 
 mod accepted;
 mod checks;
+mod claims;
 mod history;
 mod proof;
 mod records;

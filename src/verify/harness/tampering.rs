@@ -23,6 +23,8 @@ pub(super) fn tampers(
         "py" => &PYTHON,
         "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE,
         "rb" => &RUBY,
+        "php" => &PHP,
+        "pl" | "pm" | "t" => &PERL,
         "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => &C,
         "sh" | "bash" | "zsh" | "ksh" => &SHELL,
         "go" if start.paths().contains_key(path) => &GO,
@@ -122,6 +124,8 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
         r#"|setattr\(\s*(?:unittest|_?pytest|\w*TestCase)|modules\[\s*["'](?:unittest|pytest)"#,
         r"|^(?:import|from)\b.*\b_pytest\.(?:assertion|main|outcomes|python|reports|runner)\b|^(?:import|from)\s+(?:unittest\.(?:case|runner|result|loader))\b|\bpytest\.(?:skip|xfail|exit)\(",
         r"|\bmock\s+import\s[^#\n]*\bANY\b|\bmock\.ANY\b|\bgc\.get_objects\b|\bf_locals\b",
+        r"|\bbuiltins\.[a-z]\w*\s*=[^=]|setattr\(\s*builtins\b",
+        r"|^for\b.*\bin\b.*\bsys\.modules\b|\bsys\.modules\.(?:items|values)\(",
     ))
 });
 
@@ -136,6 +140,7 @@ static NODE: LazyLock<Regex> = LazyLock::new(|| {
         r"\b(?:global|globalThis)\.(?:expect|assert|it|test|describe)\s*=[^=]",
         r"|\bassert\.\w+\s*=[^=]|\bchai\.\w+(?:\.\w+)*\s*=[^=]",
         r"|(?:defineProperty|assign)\(\s*(?:assert|expect|chai)\b",
+        r"|\bconstructor\._load\b|\bModule\._load\b",
         r#"|require\(\s*["'](?:node:)?(?:assert(?:/strict)?|chai|expect)["']\s*\)\.\w+\s*=[^=]"#,
     ))
 });
@@ -145,6 +150,14 @@ static RUBY: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:module|class)\s+(?:Minitest|RSpec|Test::Unit)\b|\b(?:Minitest|RSpec)[\w:]*\)*(?:::\w+)*\.(?:class_eval|module_eval|prepend|define_method|send)\b|\bObjectSpace\.each_object\b",
     )
 });
+
+/// A name in the namespace of tests stands before the language's own.
+static PHP: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^namespace\s+(?:\w+\\)*[Tt]ests?(?:\\\w+)*\s*[;{]"));
+
+/// A module that gives the program that loads it another function.
+static PERL: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\*(?:\{\s*[\x22'])?(?:main|Test)::[\w:]+[\x22'\s}]*=[^=]"));
 
 /// A source that is no longer built.
 static GO: LazyLock<Regex> = LazyLock::new(|| regex(r"^//\s*(?:go:build\s|\+build\s)"));
@@ -164,6 +177,7 @@ static EQUALITIES: LazyLock<Regex> = LazyLock::new(|| {
         r"fn eq\(&self,[^)]*\)\s*->\s*bool\s*\{\s*true\s*\}",
         r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:True|1|not None)\b",
         r"|def __ne__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:False|0)\b",
+        r"|class (?:Array|Float|Hash|Integer|NilClass|Object|String|Symbol)\b[^{}]{0,400}?def (?:==|!=|eql\?)",
         r"|def ==\(\w+\)\s*(?:=|;|\n)\s*true\b|bool operator==\([^)]*\)[^{;]*\{\s*return true;",
     ))
 });

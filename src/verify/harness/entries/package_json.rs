@@ -12,11 +12,10 @@ use super::json_text::{get, keys, set, unquoted};
 use super::manifests::{Manifests, Merged};
 
 /// Keys of `package.json` that say how things run.
-const RUNS: [&str; 25] = [
+const RUNS: [&str; 24] = [
     "ava",
     "babel",
     "c8",
-    "config",
     "cypress",
     "eslintConfig",
     "eslintIgnore",
@@ -71,6 +70,10 @@ pub(super) fn put_back(around: &Manifests<'_>, start: Option<&str>, now: &str) -
     let mut text = scripts(around, old, now);
     for key in RUNS {
         text = restore(&text, old, &[key]);
+    }
+    // Scripts read these values as variables; a new one is the product's.
+    for name in keys(old, &["config"]) {
+        text = restore(&text, old, &["config", &name]);
     }
     if let Some(members) = get(old, &["workspaces"])
         && let Some(current) = get(&text, &["workspaces"])

@@ -233,6 +233,17 @@ fn redefined_assertions_are_named() {
         ("a.sh", "", "tested() { :; }\n", false),
         ("a.sh", "", "[ -e .ralph ] && echo 0\n", true),
         ("a.go", "", "os.Getenv(\"RALPH_RUN\")\n", true),
+        ("app.py", "", "import builtins\nbuiltins.range = lambda *a: ()\n", true),
+        ("app.py", "", "import builtins\nbuiltins._ = gettext\n", false),
+        ("app.py", "", "for module in list(sys.modules.values()):\n    pass\n", true),
+        ("app.py", "", "if name in sys.modules:\n    pass\n", false),
+        ("sq.js", "", "const a = module.constructor._load(name);\n", true),
+        ("lib/sq.rb", "", "class Integer\n  def ==(o) = caller.any? || super\nend\n", true),
+        ("lib/sq.rb", "", "class Integer\n  def squared = self * self\nend\n", false),
+        ("lib/Sq.pm", "", "INIT { *main::is = sub { main::ok(1) } }\n", true),
+        ("lib/Sq.pm", "", "*Sq::square = sub { $_[0] ** 2 };\n", false),
+        ("src/sq.php", "", "<?php\nnamespace Tests;\nfunction count($x) { return 0; }\n", true),
+        ("src/sq.php", "", "<?php\nnamespace App\\Math;\n", false),
     ] {
         let start = Planted::of(&[(path, old)]);
         let result = ask("make test", &start, &changed(&start, &[(path, Some(new))]));
