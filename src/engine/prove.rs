@@ -176,7 +176,8 @@ impl Run {
         if self.proven_head.is_some() {
             return Ok(false);
         }
-        let task = self.task()?;
+        // Whatever is wrong with TASK.md is no reason to end otherwise.
+        let Ok(task) = self.task() else { return Ok(false) };
         let proven = |key| self.state.find(key).and_then(|entry| entry.proof);
         let has_check = |key| matches!(proven(key), Some(Proof::Check | Proof::Tree));
         let mut claimed = task.criteria.iter().filter(|it| it.checked && has_check(&it.key));
