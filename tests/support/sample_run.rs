@@ -333,7 +333,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 vec![finding(
                     FindingKind::HarnessChanged,
                     Weight::Said,
-                    "Tests, scripts or configuration changed: changed tests/client.rs. The checks pass with the old ones, too.",
+                    "Tests, scripts or configuration changed: changed tests/client.rs. The checks pass without these changes, too.",
                 )],
                 vec![Repair::ProgressLine, Repair::StateCommit],
             ),

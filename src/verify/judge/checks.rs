@@ -153,8 +153,8 @@ impl Case<'_> {
                 FindingKind::HarnessChanged,
                 Weight::Said,
                 format!(
-                    "Tests, scripts or configuration changed: {paths}. The checks pass with the \
-                     old ones, too."
+                    "Tests, scripts or configuration changed: {paths}. The checks pass without \
+                     these changes, too."
                 ),
             );
         }
