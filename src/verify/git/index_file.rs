@@ -4,6 +4,8 @@
 //! whole (a split or sparse index, version 4, a wrong sum) is left to libgit2, which says what is
 //! wrong with it.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use git2::{IndexEntry, IndexTime, Oid};
@@ -77,6 +79,16 @@ impl IndexFile {
             rest = found.map_or(&[], |(_, content)| &rest[8 + content.len()..]);
             Some(found)
         })
+    }
+
+    /// Does a file end with the sum of this index?
+    pub(super) fn has_sum_of(&self, path: &Path) -> bool {
+        let mut sum = [0; SUM];
+        let read = File::open(path).and_then(|mut file| {
+            file.seek(SeekFrom::End(-(SUM as i64)))?;
+            file.read_exact(&mut sum)
+        });
+        read.is_ok() && self.bytes.ends_with(&sum)
     }
 
     /// Puts other entries in the place of those with their paths; `entries` are all of this index.
@@ -314,6 +326,20 @@ mod tests {
         assert!(read.iter().chain(&entries).all(|entry| entry.file_size == 0));
         let unknown = IndexEntry { path: b"c".to_vec(), ..other() };
         assert!(file.change(&mut entries, vec![unknown], IndexTime::new(0, 0)).is_none());
+    }
+
+    #[test]
+    fn the_sum_tells_it_from_another() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = folder.path().join("index");
+        let (mut file, mut entries) = IndexFile::parse(sample()).expect("an index");
+        std::fs::write(&path, &file.bytes).expect("written");
+        assert!(file.has_sum_of(&path));
+        file.change(&mut entries, vec![other()], IndexTime::new(i32::MAX, 0)).expect("another");
+        assert!(!file.has_sum_of(&path));
+        std::fs::write(&path, "short").expect("written");
+        assert!(!file.has_sum_of(&path));
+        assert!(!file.has_sum_of(&folder.path().join("none")));
     }
 
     #[test]

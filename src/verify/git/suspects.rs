@@ -66,8 +66,12 @@ impl Indexed {
 
     /// Is it the same file that is there now?
     pub(super) fn is_current(&self, repo: &Repository) -> bool {
-        let now = fs::metadata(repo.path().join("index")).ok();
-        now.is_some() && now.as_ref().map(stamp) == self.file.as_ref().map(stamp)
+        let path = repo.path().join("index");
+        let now = fs::metadata(&path).ok();
+        // A clock of whole seconds does not tell two changes of one second.
+        self.bytes.as_ref().is_none_or(|bytes| bytes.has_sum_of(&path))
+            && now.is_some()
+            && now.as_ref().map(stamp) == self.file.as_ref().map(stamp)
     }
 
     /// The entry of a path that has no conflict and no extended flags.
