@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::redact::Redactor;
 use super::secrets;
-use crate::sys::env;
 
 /// Whether a file with this content may hold a secret.
 pub fn committed_secret(path: &Path, content: &[u8]) -> bool {
@@ -34,8 +33,9 @@ fn sets_a_secret(line: &str) -> bool {
     // `//registry.example.org/:_authToken`
     let name = name.rsplit([':', '/']).next().unwrap_or(name).trim();
     let value = value.trim().trim_matches(['"', '\'']);
-    let is_set = !value.is_empty() && !value.starts_with('$');
-    is_set && (env::is_secret(name) || name.to_lowercase().trim_start_matches('_') == "auth")
+    let is_address = value.contains("://") && !value.contains('@');
+    let is_set = !value.is_empty() && !value.starts_with('$') && !is_address;
+    is_set && (secrets::variable(name) || name.to_lowercase().trim_start_matches('_') == "auth")
 }
 
 #[cfg(test)]
@@ -49,6 +49,7 @@ mod tests {
             (".npmrc", "fund=false\nengine-strict=true\n"),
             ("web/.npmrc", "//registry.example.org/:_authToken=${NPM_TOKEN}\n"),
             ("config/default.env", "POWER=2\nAPI_KEY=\n# API_TOKEN=a\n"),
+            ("dev.env", "DATABASE_URL=postgres://localhost/dev\nAPI_KEY=$KEY\n"),
             ("src/app.rs", "let token = \"Ab12Cd34Ef56Gh78\";\n"),
         ] {
             assert!(!holds(path, text), "{path}: {text}");
@@ -58,6 +59,7 @@ mod tests {
             (".npmrc", "_auth = dTpw\n"),
             (".npmrc", "//r.example.org/:_password=\"cGFzcw==\"\n"),
             ("config/default.env", "export DB_PASSWORD='hunter2'\n"),
+            ("prod.env", "API_KEY=short\n"),
             ("prod.env", "DATABASE_URL=postgres://app:s3cr3tPass99@db/app\n"),
             (".env", "POWER=2\n"),
             (".env.production", "POWER=2\n"),
