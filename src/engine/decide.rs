@@ -9,7 +9,7 @@ use crate::model::{
 };
 
 /// Inconclusive verdicts in a row that end a run.
-const UNCLEAR: u32 = 3;
+pub(super) const UNCLEAR: u32 = 3;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EngineError;
-use super::decide::ticked_without_proof;
+use super::decide::{UNCLEAR, ticked_without_proof};
 use super::past_runs::proven_here;
 use super::run::Run;
 use crate::model::{
@@ -285,8 +285,14 @@ impl Run {
         // There is state to commit, even without an iteration.
         self.worked_at_all = true;
         let entry = self.state.entry(key);
-        entry.attempts = entry.attempts.saturating_add(1);
+        // A flaky check costs no attempt.
+        let is_flaky = broken.kind == FindingKind::Flaky;
+        entry.attempts = entry.attempts.saturating_add(u32::from(!is_flaky));
         let attempts = entry.attempts;
+        let flaky = self.flaky_at_end.entry(key.clone()).or_default();
+        *flaky += u32::from(is_flaky);
+        let goes_on =
+            if is_flaky { *flaky < UNCLEAR } else { attempts < self.parts.limits.attempts };
         let finding =
             Finding { kind: broken.kind, weight: Weight::Fails, message: broken.reason.clone() };
         self.feedback.insert(key.clone(), vec![finding]);
@@ -294,7 +300,7 @@ impl Run {
             criterion: key.clone(),
             reason: broken.reason.clone(),
         })?;
-        if attempts < self.parts.limits.attempts {
+        if goes_on {
             return Ok(None);
         }
         if task::find(task, key).is_none() {
