@@ -5,7 +5,7 @@ use std::path::Path;
 use super::command_names::{accept_command, tick_command};
 use super::context::TaskContext;
 use crate::events::RunView;
-use crate::model::{CheckResult, Criterion, CriterionState, TaskState, all_passed};
+use crate::model::{CheckResult, Criterion, CriterionState, TaskState};
 
 /// The known facts about the criteria of a task.
 pub(super) struct WaysOut<'a> {
@@ -41,8 +41,7 @@ impl<'a> WaysOut<'a> {
         }
         let is_stuck =
             !criterion.checked && entry.held.is_none() && (entry.blocked || entry.attempts > 0);
-        let passed_first = all_passed(criterion, &self.before) && !self.state.was_red(criterion);
-        (is_stuck && passed_first).then(|| {
+        (is_stuck && self.state.passed_first(criterion, &self.before)).then(|| {
             let tick = tick_command(self.directory, name);
             format!(
                 "its check passed before any work; if you agree that it is met, tick it, and \

@@ -49,7 +49,7 @@ impl ConfigError {
                 Some(format!("did you mean {nearest}? docs/configuration.md lists all variables"))
             }
             Self::Parse { source, .. } => {
-                let (nearest, _) = meant(source.message())?;
+                let nearest = meant(source.message())?;
                 Some(format!("did you mean `{nearest}`? docs/configuration.md lists all settings"))
             }
             Self::Read { .. } | Self::Variable { .. } => None,
@@ -60,20 +60,25 @@ impl ConfigError {
 /// The similarity, from 0 to 1, from which a known key is suggested for an unknown one.
 const ALIKE: f64 = 0.8;
 
-/// The key that an unknown one is meant to be, and where the list of all keys begins.
-fn meant(message: &str) -> Option<(&str, usize)> {
-    let (unknown, keys) = message.strip_prefix("unknown field `")?.split_once("`, expected ")?;
-    let alike = |key: &&str| strsim::jaro_winkler(&unknown.to_lowercase(), key);
+/// A message about an unknown key, without the list of all keys, and that list.
+fn unknown_key(message: &str) -> Option<(&str, &str)> {
+    message.split_once(", expected ").filter(|(key, _)| key.starts_with("unknown field `"))
+}
+
+/// The key that an unknown one is meant to be.
+fn meant(message: &str) -> Option<&str> {
+    let (unknown, keys) = unknown_key(message)?;
+    let unknown = unknown.split('`').nth(1)?.to_lowercase();
+    let alike = |key: &&str| strsim::jaro_winkler(&unknown, key);
     let keys = keys.split('`').skip(1).step_by(2).filter(|key| alike(key) >= ALIKE);
-    let nearest = keys.max_by(|one, other| alike(one).total_cmp(&alike(other)))?;
-    Some((nearest, message.find("`, expected ")? + 1))
+    keys.max_by(|one, other| alike(one).total_cmp(&alike(other)))
 }
 
 /// The error, without the list of all keys if one of them is meant.
 fn shown(error: &toml::de::Error) -> String {
     let message = error.message();
-    match meant(message) {
-        Some((_, end)) => error.to_string().replace(message, &message[..end]),
+    match unknown_key(message).filter(|_| meant(message).is_some()) {
+        Some((key, _)) => error.to_string().replace(message, key),
         None => error.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use super::EngineError;
 use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
-    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary, all_passed,
+    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
 };
 use crate::task;
 use crate::verify::{GUARDRAILS, keep_list};
@@ -221,9 +221,7 @@ impl Run {
                      criterion how to do without it"
                 ));
             }
-            let passed_first =
-                || all_passed(criterion, &self.baseline.before()) && !self.state.was_red(criterion);
-            if is_blocked && passed_first() {
+            if is_blocked && self.state.passed_first(criterion, &self.baseline.before()) {
                 steps.push(format!(
                     "the check of `{text}` passed before any work; if you agree that it is met, \
                      tick it, and commit: {tick} {line}"

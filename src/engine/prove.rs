@@ -284,15 +284,15 @@ impl Run {
         }
         // There is state to commit, even without an iteration.
         self.worked_at_all = true;
-        let entry = self.state.entry(key);
-        // A flaky check costs no attempt.
-        let is_flaky = broken.kind == FindingKind::Flaky;
-        entry.attempts = entry.attempts.saturating_add(u32::from(!is_flaky));
-        let attempts = entry.attempts;
-        let flaky = self.flaky_at_end.entry(key.clone()).or_default();
-        *flaky += u32::from(is_flaky);
-        let goes_on =
-            if is_flaky { *flaky < UNCLEAR } else { attempts < self.parts.limits.attempts };
+        let goes_on = if broken.kind == FindingKind::Flaky {
+            // It costs no attempt.
+            let times = self.flaky_at_end.entry(key.clone()).or_default();
+            *times += 1;
+            *times < UNCLEAR
+        } else {
+            entry.attempts = entry.attempts.saturating_add(1);
+            entry.attempts < self.parts.limits.attempts
+        };
         let finding =
             Finding { kind: broken.kind, weight: Weight::Fails, message: broken.reason.clone() };
         self.feedback.insert(key.clone(), vec![finding]);

@@ -13,9 +13,9 @@ pub fn committed_secret(path: &Path, content: &[u8]) -> bool {
     }
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
     let name = name.unwrap_or_default();
-    let is_public = name == ".npmrc" || name.ends_with(".env") && name != ".env";
+    let is_usual = name == ".npmrc" || name.ends_with(".env") && name != ".env";
     match std::str::from_utf8(content) {
-        Ok(text) if is_public => {
+        Ok(text) if is_usual => {
             text.lines().any(sets_a_secret)
                 || !Redactor::default().secret_values(path, text).is_empty()
         }

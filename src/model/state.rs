@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckResult, Criterion, CriterionKey, Oid, Proof, TestCount};
+use super::{CheckResult, Criterion, CriterionKey, Oid, Proof, TestCount, all_passed};
 
 /// The committed memory of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,10 +129,13 @@ impl TaskState {
         self.first_seen.iter().find(|seen| seen.command == command).map(|seen| seen.status)
     }
 
-    /// Did a check of a criterion fail when the task began?
-    pub fn was_red(&self, criterion: &Criterion) -> bool {
+    /// Did the checks of a criterion pass before any work: when the task began, and in these
+    /// results?
+    pub fn passed_first(&self, criterion: &Criterion, before: &[CheckResult]) -> bool {
         let red = |status| matches!(status, FirstStatus::Red | FirstStatus::Missing);
-        criterion.verify.iter().any(|it| self.first_seen(&it.command).is_some_and(red))
+        let was_red =
+            criterion.verify.iter().any(|it| self.first_seen(&it.command).is_some_and(red));
+        all_passed(criterion, before) && !was_red
     }
 
     /// The memory of a criterion, if there is any.

@@ -62,20 +62,15 @@ pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) 
     let Some((first, others)) = segments.split_first() else { return };
     lines(others, diagnostics);
     let unstyled = first.text.trim_start_matches(['*', '_']);
-    if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
-        diagnostics.warning(
-            first.span(),
-            "this is not read as a verify command",
-            "remove the formatting: `verify: …`",
-        );
-        return;
-    }
-    if is_other_word(first.text) {
-        diagnostics.warning(
-            first.span(),
-            "this is not read as a verify command",
+    let hint = if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
+        Some("remove the formatting: `verify: …`")
+    } else {
+        is_other_word(first.text).then_some(
             "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion",
-        );
+        )
+    };
+    if let Some(hint) = hint {
+        diagnostics.warning(first.span(), "this is not read as a verify command", hint);
         return;
     }
     let Some(brackets) = Brackets::read(first.text) else {

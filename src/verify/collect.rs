@@ -191,7 +191,7 @@ impl Seen<'_> {
         for commit in self.commits {
             for change in &commit.paths {
                 let written = change.kind != ChangeKind::Deleted && !self.is_humans(&change.path);
-                // Only what the name of a secret makes one has to be read.
+                // Most names tell already that no secret is in the file.
                 if !written || !(self.inputs.secret)(&change.path, UNREADABLE) {
                     continue;
                 }

@@ -48,14 +48,12 @@ impl GitRepo {
         layout: &Layout,
     ) -> Result<Oid, VerifyError> {
         let failed = self.failed("merge held work");
-        let is_here = |id: &Oid| {
-            git2::Oid::from_str(id.as_str()).is_ok_and(|id| repo.find_commit(id).is_ok())
-        };
-        if !is_here(&held.base) || !is_here(&held.commit) {
-            return Err(VerifyError::NotFetched { held: held.name.clone() });
-        }
         let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?;
-        let (base, theirs) = (self.commit(repo, &held.base)?, self.commit(repo, &held.commit)?);
+        let fetched = |id| {
+            let missing = |_| VerifyError::NotFetched { held: held.name.clone() };
+            self.commit(repo, id).map_err(missing)
+        };
+        let (base, theirs) = (fetched(&held.base)?, fetched(&held.commit)?);
         let (base_tree, ours) = (base.tree().map_err(&failed)?, head.tree().map_err(&failed)?);
         let theirs_tree = theirs.tree().map_err(&failed)?;
         let kept: Vec<TreeEdit> = layout

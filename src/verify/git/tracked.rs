@@ -1,4 +1,4 @@
-//! Which paths git tracks.
+//! What the index holds: the tracked paths, and the submodules among them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
