@@ -5,13 +5,11 @@
 
 use std::path::Path;
 
-use git2::{
-    Commit, Delta, Diff, ErrorCode, ObjectType, Repository, Sort, Tree, message_trailers_strs,
-};
+use git2::{Commit, ErrorCode, ObjectType, Repository, Sort, Tree, message_trailers_strs};
 
 use super::git_repo::GitRepo;
 use super::operation::in_progress;
-use super::plain::{oid, path};
+use super::plain::oid;
 use super::tree_changes::{TreeChange, tree_changes};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
@@ -225,24 +223,4 @@ pub(super) fn trailers(commit: &Commit<'_>) -> Vec<(String, String)> {
     let found = message_trailers_strs(&message).ok();
     let pairs = found.iter().flat_map(|found| found.iter());
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
-/// The paths of a difference.
-pub(super) fn changes(diff: &Diff<'_>) -> Vec<PathChange> {
-    diff.deltas()
-        .filter_map(|delta| {
-            let kind = match delta.status() {
-                Delta::Added | Delta::Untracked | Delta::Copied => ChangeKind::Added,
-                Delta::Deleted => ChangeKind::Deleted,
-                Delta::Unmodified | Delta::Ignored => return None,
-                Delta::Modified
-                | Delta::Renamed
-                | Delta::Typechange
-                | Delta::Unreadable
-                | Delta::Conflicted => ChangeKind::Modified,
-            };
-            let bytes = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes())?;
-            Some(PathChange { path: path(bytes), kind })
-        })
-        .collect()
 }

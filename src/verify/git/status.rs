@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use git2::{
-    DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag,
-    IndexTime, Repository, StatusOptions, StatusShow,
+    Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexEntryExtendedFlag,
+    IndexEntryFlag, IndexTime, Repository, StatusOptions, StatusShow,
 };
 
 use super::git_repo::GitRepo;
@@ -92,7 +92,7 @@ impl GitRepo {
             !whole
         });
         let noted = match self.few(now, &suspects) {
-            Some(entries) => differing(repo, &entries)?.into_iter().map(flags).collect(),
+            Some(entries) => differing(repo, &entries, &suspects, sought)?,
             None => ask(repo, StatusShow::Workdir, sought, &suspects)?,
         };
         for (path, flags) in noted {
@@ -101,8 +101,8 @@ impl GitRepo {
         Ok(found)
     }
 
-    /// The entries of some paths, if these are few files that git tracks: so git need not read the
-    /// whole index to look at them. What it finds unchanged is not noted there.
+    /// The entries of some paths, if these are few files and paths that git does not track: so git
+    /// need not read the whole index to look at them. What it finds unchanged is not noted there.
     fn few(&self, index: &Indexed, paths: &[PathBuf]) -> Option<Vec<IndexEntry>> {
         const FEW: usize = 32;
         let entry = |path: &PathBuf| {
@@ -111,7 +111,8 @@ impl GitRepo {
             let is_folder = self.root.join(path).symlink_metadata().is_ok_and(|it| it.is_dir());
             (is_file && !is_folder).then(|| unmarked(entry))
         };
-        if paths.len() > FEW { None } else { paths.iter().map(entry).collect() }
+        let tracked = paths.iter().filter(|path| index.holds(path));
+        if paths.len() > FEW { None } else { tracked.map(entry).collect() }
     }
 
     /// Checks the paths whose index flags hide them from `git status`.
@@ -133,7 +134,15 @@ impl GitRepo {
             }
             shown.push(unmarked(entry));
         }
-        hidden.changed = differing(repo, &shown).map_err(self.failed("compare hidden paths"))?;
+        let paths: Vec<_> = shown.iter().map(|entry| path(&entry.path)).collect();
+        let found = differing(repo, &shown, &paths, Sought::Changes)
+            .map_err(self.failed("compare hidden paths"))?;
+        hidden.changed.extend(found.into_iter().filter_map(|(path, flags)| {
+            match meaning(flags)? {
+                Seen::Tracked(kind) => Some(PathChange { path, kind }),
+                Seen::Untracked => None,
+            }
+        }));
         Ok(hidden)
     }
 }
@@ -176,29 +185,41 @@ fn unmarked(entry: &IndexEntry) -> IndexEntry {
     }
 }
 
-/// The files of these entries that differ from them.
-fn differing(repo: &Repository, entries: &[IndexEntry]) -> Result<Vec<PathChange>, git2::Error> {
-    if entries.is_empty() {
-        return Ok(Vec::new());
+/// Asks git about some paths, all of whose entries are given.
+fn differing(
+    repo: &Repository,
+    entries: &[IndexEntry],
+    paths: &[PathBuf],
+    sought: Sought,
+) -> Result<Flags, git2::Error> {
+    if paths.is_empty() {
+        return Ok(Flags::new());
     }
     let mut index = Index::new()?;
-    let mut paths = DiffOptions::new();
-    paths.disable_pathspec_match(true).include_typechange(true);
-    for entry in entries {
-        paths.pathspec(entry.path.clone());
-        index.add(entry)?;
+    entries.iter().try_for_each(|entry| index.add(entry))?;
+    let mut options = DiffOptions::new();
+    options
+        .include_typechange(true)
+        .include_ignored(sought != Sought::Changes)
+        .include_untracked(true)
+        .recurse_untracked_dirs(true)
+        .disable_pathspec_match(true);
+    for path in paths {
+        options.pathspec(path);
     }
-    let diff = repo.diff_index_to_workdir(Some(&index), Some(&mut paths))?;
-    Ok(super::history::changes(&diff))
-}
-
-/// Git's flags for a change of the working tree.
-fn flags(change: PathChange) -> (PathBuf, git2::Status) {
-    let flags = match change.kind {
-        ChangeKind::Deleted => git2::Status::WT_DELETED,
-        _ => git2::Status::WT_MODIFIED,
+    let diff = repo.diff_index_to_workdir(Some(&index), Some(&mut options))?;
+    let flags = |delta: git2::DiffDelta<'_>| {
+        let flags = match delta.status() {
+            Delta::Unmodified => return None,
+            Delta::Ignored => git2::Status::IGNORED,
+            Delta::Untracked => git2::Status::WT_NEW,
+            Delta::Deleted => git2::Status::WT_DELETED,
+            _ => git2::Status::WT_MODIFIED,
+        };
+        let bytes = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes())?;
+        Some((path(bytes), flags))
     };
-    (change.path, flags)
+    Ok(diff.deltas().filter_map(flags).collect())
 }
 
 /// Git's flags by path.
