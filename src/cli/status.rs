@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::TaskArgs;
+use super::command_names::start_command;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{say, say_json};
@@ -42,6 +43,10 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
         Some((view, standing)) => {
             let holds = state.criteria.iter().any(|entry| entry.held.is_some());
             say(&format!("\n{}", describe(&view, standing, holds)));
+            if standing == RunStatus::Died {
+                let start = start_command(directory, at.layout.task());
+                say(&format!("  next: {start} goes on from there"));
+            }
         }
         None => say("\nNo runs yet"),
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::report::Report;
 use super::args::VerifyArgs;
+use super::command_names::nearest;
 use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
 use super::harness::harness_table;
@@ -100,8 +101,12 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
             if name == "HEAD" {
                 return Failure::from(RepoProblem::Unborn);
             }
-            Failure::new(ExitCode::Repository, format!("no commit named `{name}`"))
-                .hint("fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`")
+            let known = repo.revision_names().unwrap_or_default();
+            let hint = match nearest(name, known.iter().map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`".to_owned(),
+            };
+            Failure::new(ExitCode::Repository, format!("no commit named `{name}`")).hint(hint)
         })
     };
     if repo.is_shallow() {

@@ -14,12 +14,12 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is not a valid configuration.
-    #[error("{path}: {}", shown(source))]
+    #[error("{path}: {}", shown(error))]
     Parse {
         /// The file.
         path: PathBuf,
         /// Where and why.
-        source: Box<toml::de::Error>,
+        error: Box<toml::de::Error>,
     },
     /// The value of a variable is invalid.
     #[error("{name}={value}: {why}")]
@@ -48,8 +48,8 @@ impl ConfigError {
             Self::Unknown { nearest, .. } => {
                 Some(format!("did you mean {nearest}? docs/configuration.md lists all variables"))
             }
-            Self::Parse { source, .. } => {
-                let nearest = meant(source.message())?;
+            Self::Parse { error, .. } => {
+                let nearest = meant(error.message())?;
                 Some(format!("did you mean `{nearest}`? docs/configuration.md lists all settings"))
             }
             Self::Read { .. } | Self::Variable { .. } => None,
@@ -74,13 +74,16 @@ fn meant(message: &str) -> Option<&str> {
     keys.max_by(|one, other| alike(one).total_cmp(&alike(other)))
 }
 
-/// The error, without the list of all keys if one of them is meant.
+/// The error in a user's words, without the list of all keys if one of them is meant.
 fn shown(error: &toml::de::Error) -> String {
     let message = error.message();
-    match unknown_key(message).filter(|_| meant(message).is_some()) {
-        Some((key, _)) => error.to_string().replace(message, key),
-        None => error.to_string(),
-    }
+    let told = match unknown_key(message).filter(|_| meant(message).is_some()) {
+        Some((key, _)) => key.to_owned(),
+        None => message
+            .replace("a nonzero u32", "a whole number from 1 on")
+            .replace("expected u32", "expected a whole number"),
+    };
+    error.to_string().replace(message, &told)
 }
 
 #[cfg(test)]
@@ -92,6 +95,7 @@ mod tests {
     fn a_misspelled_key_is_recognized() {
         let told = |text: &str| {
             let error = crate::config::from_text(text, Path::new("c")).expect_err("no such key");
+            assert!(std::error::Error::source(&error).is_none(), "it would be told twice");
             (error.to_string(), error.hint())
         };
         for (text, meant) in [
@@ -105,6 +109,13 @@ mod tests {
             assert!(hint.starts_with(&format!("did you mean `{meant}`?")), "{text}: {hint}");
             let end = message.trim_end();
             assert!(end.ends_with('`') && message.contains("unknown field"), "{message}");
+        }
+        for (text, expected) in [
+            ("max_iterations = 0", "integer `0`, expected a whole number from 1 on"),
+            ("max_premium_requests = -1", "integer `-1`, expected a whole number"),
+        ] {
+            let (message, _) = told(text);
+            assert!(message.trim_end().ends_with(expected), "{message}");
         }
         for text in ["zzz = 3", "max_iterations = \"a\"", "max_iterations ="] {
             assert_eq!(told(text).1, None, "{text}");

@@ -30,8 +30,8 @@ pub fn from_file(path: &Path) -> Result<LayerSettings, ConfigError> {
 /// If it cannot be parsed.
 pub fn from_text(text: &str, path: &Path) -> Result<LayerSettings, ConfigError> {
     let read: Result<LayerSettings, _> = toml::from_str(text);
-    let mut values = read
-        .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })?;
+    let mut values =
+        read.map_err(|error| ConfigError::Parse { path: path.to_owned(), error: Box::new(error) })?;
     super::policy::place(&mut values.policy, text, path);
     super::gateway::place(&mut values.gateway, text, path);
     Ok(values)

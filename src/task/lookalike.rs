@@ -62,15 +62,21 @@ pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) 
     let Some((first, others)) = segments.split_first() else { return };
     lines(others, diagnostics);
     let unstyled = first.text.trim_start_matches(['*', '_']);
-    let hint = if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
-        Some("remove the formatting: `verify: …`")
+    let not_verify = "this is not read as a verify command";
+    let warning = if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
+        Some((not_verify.to_owned(), "remove the formatting: `verify: …`".to_owned()))
+    } else if is_other_word(first.text) {
+        let hint =
+            "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion";
+        Some((not_verify.to_owned(), hint.to_owned()))
     } else {
-        is_other_word(first.text).then_some(
-            "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion",
-        )
+        misspelled(first.text).map(|keyword| {
+            let hint = format!("write `- {keyword}: …`, indented below a criterion");
+            (format!("this is not read as `{keyword}`"), hint)
+        })
     };
-    if let Some(hint) = hint {
-        diagnostics.warning(first.span(), "this is not read as a verify command", hint);
+    if let Some((message, hint)) = warning {
+        diagnostics.warning(first.span(), message, hint);
         return;
     }
     let Some(brackets) = Brackets::read(first.text) else {
@@ -159,6 +165,16 @@ fn is_other_word(text: &str) -> bool {
         word if WORDS.contains(&word) => has_colon && is_command,
         _ => is_misspelled && (has_colon || is_command),
     }
+}
+
+/// The keyword, other than `verify`, that a text begins with a misspelling of.
+fn misspelled(text: &str) -> Option<&'static str> {
+    let (word, _) = text.split_once(':')?;
+    let word = word.trim_end().to_lowercase();
+    let distance = |keyword| strsim::damerau_levenshtein(&word, keyword);
+    let known = [("may_change", 2), ("recipe", 1)].into_iter();
+    let close = known.filter(|(keyword, most)| (1..=*most).contains(&distance(keyword)));
+    close.map(|(keyword, _)| keyword).next()
 }
 
 /// Checks lines that are not the start of a list item.

@@ -239,6 +239,25 @@ fn a_command_behind_another_word_than_verify() {
 }
 
 #[test]
+fn a_misspelled_keyword() {
+    for (item, meant) in [
+        ("may_chnge: tests/**", Some("may_change")),
+        ("may-change: [\"tests/**\"]", Some("may_change")),
+        ("May change: `tests/**`", Some("may_change")),
+        ("recpie: `my-recipe`", Some("recipe")),
+        ("may_change: tests/**", None),
+        ("recipe: `my-recipe`", None),
+        ("Changes: none", None),
+        ("may_change tests", None),
+    ] {
+        let told = parsed(&format!("- [ ] a\n  - {item}\n"));
+        let warning = meant.map(|meant| format!("this is not read as `{meant}`"));
+        assert_eq!(told.contains("this is not read"), warning.is_some(), "{item}: {told}");
+        assert!(told.contains(warning.as_deref().unwrap_or_default()), "{item}: {told}");
+    }
+}
+
+#[test]
 fn files_without_criteria() {
     assert_eq!(parsed(""), "error 1:1 the file is empty\n");
     assert_eq!(parsed("\u{feff}\r\n \n"), "error 1:1 the file is empty\n");

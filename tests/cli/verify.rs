@@ -387,6 +387,9 @@ fn what_a_clone_lacks_is_named_with_the_way_out() {
     let ran = repo.ralph(&["verify", "demo", "--base", "nowhere"]);
     assert_eq!(ran.code, Some(8));
     assert!(ran.stderr.contains("no commit named `nowhere`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: fetch it first"), "{}", ran.stderr);
+    let misspelled = repo.ralph(&["verify", "demo", "--head", "wrok"]).stderr;
+    assert!(misspelled.contains("hint: did you mean `work`?"), "{misspelled}");
     let unborn = Repo::empty().ralph(&["verify", "demo"]);
     assert_eq!(unborn.code, Some(8));
     assert!(unborn.stderr.contains("hint: create the first commit"), "{}", unborn.stderr);

@@ -59,6 +59,20 @@ impl GitRepo {
         }
     }
 
+    /// The names of the branches and tags, as users type them; those that are not UTF-8 are left
+    /// out.
+    ///
+    /// # Errors
+    /// If git cannot list them.
+    pub fn revision_names(&self) -> Result<Vec<String>, VerifyError> {
+        let repo = self.lock();
+        let found = repo.references().map_err(self.failed("list the branches"))?;
+        let names = found
+            .filter_map(Result::ok)
+            .filter(|it| it.is_branch() || it.is_remote() || it.is_tag());
+        Ok(names.filter_map(|it| it.shorthand().ok().map(str::to_owned)).collect())
+    }
+
     /// Where branches of this repository begin: the remote's default branch, or the local one.
     pub fn upstream(&self) -> Option<&'static str> {
         let repo = self.lock();
