@@ -12,7 +12,7 @@ use super::print::{say, say_json};
 use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
-use crate::model::{CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
+use crate::model::{Criterion, CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
 use crate::report::{count, details, outcome};
 
 /// Prints the progress.
@@ -92,10 +92,15 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "blocked": entry.is_some_and(|entry| entry.blocked),
             "held": entry.and_then(|entry| entry.held.as_ref()),
             "attempts": entry.map_or(0, |entry| entry.attempts),
-            "proof": entry.and_then(|entry| entry.proof),
+            "proof": proof(criterion, entry),
         })
     });
     entries.collect()
+}
+
+/// The proof of a criterion. An open box tells of work to do, whatever was proven before.
+fn proof(criterion: &Criterion, entry: Option<&CriterionState>) -> Option<Proof> {
+    entry.filter(|_| criterion.checked).and_then(|entry| entry.proof)
 }
 
 fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
@@ -103,7 +108,7 @@ fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     for criterion in &task.criteria {
         let entry = state.find(&criterion.key);
         let mark = if criterion.checked { "x" } else { " " };
-        let proof = match entry.and_then(|entry| entry.proof) {
+        let proof = match proof(criterion, entry) {
             Some(Proof::Check) => "  proven by its check".to_owned(),
             Some(Proof::Tree) => "  its check passed in the working tree only".to_owned(),
             Some(Proof::Commit) => "  proven by a commit".to_owned(),

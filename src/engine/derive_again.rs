@@ -1,10 +1,10 @@
-//! Proofs in state.json that rest on commits alone, and that no journal on this machine tells of:
-//! they are derived again from the history before a run begins.
+//! Proofs in state.json that no check tells of: what rests on commits alone or on a human's word
+//! is derived again from the history before a run begins, and an open criterion has no proof.
 //!
 //! Invariant: an entry in state.json is a claim. Only a commit that changes more than the task's
-//! files, between the previous tick and the one of the criterion, proves it. Claims about history
-//! that a shallow clone does not have are kept. Criteria with checks are proven again at the run's
-//! end (`prove`).
+//! files, between the previous tick and the one of the criterion, proves it, or one that says who
+//! accepted it. Claims about history that a shallow clone does not have are kept. Criteria with
+//! checks are proven again at the run's end (`prove`).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::resumed::Resumed;
 use super::state;
 use super::unjudged::ticked_at;
 use crate::events::{first, replay};
-use crate::model::{CriterionKey, EventKind, Oid, Proof, TaskState, VerdictResult};
+use crate::model::{Criterion, CriterionKey, EventKind, Oid, Proof, TaskState, VerdictResult};
 use crate::task;
 use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK};
 
@@ -27,66 +27,89 @@ pub(super) fn derive_again(
     resumed: &mut Resumed,
 ) -> Result<(), EngineError> {
     let mut state = state::load(repo, layout)?.state;
-    let claimed = claimed(repo, layout, &state)?;
-    if claimed.is_empty() {
-        return Ok(());
-    }
-    let history = History::read(repo, layout, state.start.as_ref())?;
-    let mut refused = Vec::new();
-    for key in claimed {
-        if !history.shows_work(repo, layout, &key)? && !is_in_a_journal(journals, layout, &key)? {
-            refused.push(key);
+    let before = state.clone();
+    let files = StateFiles::read(repo.root(), layout)?;
+    let Some(bytes) = files.bytes(&layout.file(TASK)) else { return Ok(()) };
+    let criteria = task::parse(layout.task(), bytes).criteria;
+    let mut notices = Vec::new();
+    for criterion in criteria.iter().filter(|it| !it.checked) {
+        let key = &criterion.key;
+        if state.find(key).is_some_and(|entry| entry.proof.is_some()) {
+            let entry = state.entry(key);
+            (entry.proof, entry.attempts, entry.blocked) = (None, 0, false);
+            notices.push(format!(
+                "`{}` is open again, as its box is no longer ticked: its attempts start anew",
+                key.text
+            ));
         }
     }
-    if refused.is_empty() {
-        return Ok(());
+    let claimed = criteria.iter().filter_map(|it| Some((it, claim(it, &state)?)));
+    let claimed: Vec<(&Criterion, Claim)> = claimed.filter(|(it, _)| it.checked).collect();
+    if !claimed.is_empty() {
+        let history = History::read(repo, layout, state.start.as_ref())?;
+        for (Criterion { key, .. }, claim) in claimed {
+            let (is_shown, why) = match claim {
+                Claim::Work => (
+                    history.shows_work(repo, layout, key)?
+                        || is_in_a_journal(journals, layout, key)?,
+                    "is proven, but no commit before its tick changes anything but the task's files",
+                ),
+                Claim::Acceptance => (
+                    history.shows_acceptance(key),
+                    "was accepted, but no commit since the task's start says who accepted it",
+                ),
+            };
+            if !is_shown {
+                state.entry(key).proof = None;
+                notices
+                    .push(format!("state.json says that `{}` {why}: it is not proven", key.text));
+            }
+        }
     }
-    for key in refused {
-        state.entry(&key).proof = None;
-        resumed.notices.push(format!(
-            "state.json says that `{}` is proven, but no commit before its tick changes anything \
-             but the task's files: it is not proven",
-            key.text
-        ));
+    resumed.notices.append(&mut notices);
+    if state == before {
+        return Ok(());
     }
     state::write(repo.root(), layout, &state)
 }
 
-/// The ticked criteria without checks that state.json calls proven.
-fn claimed(
-    repo: &dyn Repo,
-    layout: &Layout,
-    state: &TaskState,
-) -> Result<Vec<CriterionKey>, EngineError> {
-    let files = StateFiles::read(repo.root(), layout)?;
-    let Some(bytes) = files.bytes(&layout.file(TASK)) else { return Ok(Vec::new()) };
-    let by_commit = |key: &CriterionKey| match state.find(key).and_then(|entry| entry.proof) {
-        Some(Proof::Check | Proof::Tree | Proof::Commit) => true,
-        // A criterion that a human accepted needs no work in the history.
-        Some(Proof::Accepted) | None => false,
-    };
-    let criteria = task::parse(layout.task(), bytes).criteria.into_iter();
-    let claimed = criteria.filter(|it| it.checked && it.verify.is_empty() && by_commit(&it.key));
-    Ok(claimed.map(|criterion| criterion.key).collect())
+/// What state.json says of a criterion.
+enum Claim {
+    /// Commits prove it.
+    Work,
+    /// A human accepted it.
+    Acceptance,
+}
+
+/// What a proof that no check tells of rests on.
+fn claim(criterion: &Criterion, state: &TaskState) -> Option<Claim> {
+    match state.find(&criterion.key)?.proof? {
+        Proof::Accepted => Some(Claim::Acceptance),
+        Proof::Check | Proof::Tree | Proof::Commit => {
+            criterion.verify.is_empty().then_some(Claim::Work)
+        }
+    }
 }
 
 /// The commits since a task's start, newest first, with the ticked criteria of each.
 struct History {
     commits: Vec<(Ancestor, BTreeSet<CriterionKey>)>,
+    /// Does it reach back to the start?
+    is_whole: bool,
 }
 
 impl History {
     fn read(repo: &dyn Repo, layout: &Layout, start: Option<&Oid>) -> Result<Self, EngineError> {
-        let mut commits = Vec::new();
+        let (mut commits, mut is_whole) = (Vec::new(), false);
         for commit in repo.ancestors(None)? {
-            let is_start = Some(&commit.id) == start;
+            is_whole = Some(&commit.id) == start;
             let ticked = ticked_at(repo, layout, Some(&commit.id))?;
             commits.push((commit, ticked));
-            if is_start {
+            if is_whole {
                 break;
             }
         }
-        Ok(Self { commits })
+        Ok(Self { commits, is_whole })
     }
 
     /// Does a commit of the work on a criterion change more than the task's files? Yes, too, if
@@ -109,6 +132,19 @@ impl History {
         let from = (before..commits.len() - 1).find(|newer| ticks(*newer));
         let from = from.map_or(&oldest.id, |newer| &commits[newer].0.id);
         self.changes(repo, layout, from, at)
+    }
+
+    /// Does a commit say that a human accepted the work on a criterion? Yes, too, if the history
+    /// does not reach back to where the task began.
+    fn shows_acceptance(&self, key: &CriterionKey) -> bool {
+        let line = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says = |commit: &Ancestor, name: &str, value: &str| {
+            commit.trailers.iter().any(|(key, other)| key == name && other == value)
+        };
+        let accepts = |(commit, _): &(Ancestor, _)| {
+            says(commit, "Ralph-Proof", "accepted") && says(commit, "Ralph-Criterion", &line)
+        };
+        !self.is_whole || self.commits.iter().any(accepts)
     }
 
     /// The commit before an earlier attempt's work, which the tick may rest on.

@@ -6,6 +6,7 @@
 
 mod awk;
 mod builds;
+mod caller;
 mod calls;
 mod cfg_test;
 mod claims;

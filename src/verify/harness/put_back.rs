@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
+use super::caller;
 use super::cfg_test::{self, Declared};
 use super::conventions::Role;
 use super::deciding;
@@ -220,6 +221,10 @@ impl Work<'_> {
         let is_sourced = || self.is_sourced(path);
         let tampers = tampering::tampers(self.start(), self.now(), path, &runs_doctests)
             .or_else(|| process_state::tampers(self.start(), self.now(), path, &is_sourced))
+            .or_else(|| {
+                let asked = caller::is_asked_for(self.start(), self.now(), path);
+                asked.then_some("question who calls it")
+            })
             .or_else(|| self.reaches(path));
         if let Some(what) = tampers {
             let test = InlineTest { path: path.to_owned(), what: what.to_owned() };

@@ -124,7 +124,7 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
         r#"|setattr\(\s*(?:unittest|_?pytest|\w*TestCase)|modules\[\s*["'](?:unittest|pytest)"#,
         r"|^(?:import|from)\b.*\b_pytest\.(?:assertion|main|outcomes|python|reports|runner)\b|^(?:import|from)\s+(?:unittest\.(?:case|runner|result|loader))\b|\bpytest\.(?:skip|xfail|exit)\(",
         r"|\bmock\s+import\s[^#\n]*\bANY\b|\bmock\.ANY\b|\bgc\.get_objects\b|\bf_locals\b",
-        r"|\bbuiltins\.[a-z]\w*\s*=[^=]|setattr\(\s*builtins\b",
+        r"|\bbuiltins\.[a-z]\w*\s*=[^=]|(?:setattr|vars)\(\s*builtins\b|\bbuiltins\.__dict__|\b__builtins__\b",
         r"|^for\b.*\bin\b.*\bsys\.modules\b|\bsys\.modules\.(?:items|values)\(",
     ))
 });
@@ -141,6 +141,8 @@ static NODE: LazyLock<Regex> = LazyLock::new(|| {
         r"|\bassert\.\w+\s*=[^=]|\bchai\.\w+(?:\.\w+)*\s*=[^=]",
         r"|(?:defineProperty|assign)\(\s*(?:assert|expect|chai)\b",
         r"|\bconstructor\._load\b|\bModule\._load\b",
+        r"|^(?:Array|Error|Function|Map|Number|Object|Promise|RegExp|Set|String)\.prototype(?:\.\w+|\[[^\]]*\])\s*=[^=]",
+        r"|\bdefineProperty\(\s*(?:Array|Error|Function|Map|Number|Object|Promise|RegExp|Set|String)\.prototype\b",
         r#"|require\(\s*["'](?:node:)?(?:assert(?:/strict)?|chai|expect)["']\s*\)\.\w+\s*=[^=]"#,
     ))
 });
@@ -177,8 +179,10 @@ static EQUALITIES: LazyLock<Regex> = LazyLock::new(|| {
         r"fn eq\(&self,[^)]*\)\s*->\s*bool\s*\{\s*true\s*\}",
         r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:True|1|not None)\b",
         r"|def __ne__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:False|0)\b",
-        r"|class (?:Array|Float|Hash|Integer|NilClass|Object|String|Symbol)\b[^{}]{0,400}?def (?:==|!=|eql\?)",
-        r"|def ==\(\w+\)\s*(?:=|;|\n)\s*true\b|bool operator==\([^)]*\)[^{;]*\{\s*return true;",
+        r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+isinstance\([^)]*\)[ \t]*(?:#.*)?(?:\n|$)",
+        r"|class (?:Array|Float|Hash|Integer|NilClass|Object|String|Symbol)\b[^{}]{0,400}?def (?:[!=]=|eql\?|<=>|[-+*/%<>]|coerce\b)",
+        r"|def ==\(\w+\)\s*(?:=|;|\n)\s*(?:true\b|\w+\.(?:is_a|kind_of|instance_of)\?[( ][\w:]+\)?\s*(?:\n|;|$))",
+        r"|bool operator==\([^)]*\)[^{;]*\{\s*return true;",
     ))
 });
 

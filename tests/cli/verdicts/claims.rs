@@ -33,6 +33,49 @@ fn a_forged_proof_is_not_in_the_table_of_a_run_that_passes_nothing() {
     assert_eq!(repo.status(), "", "all of it is committed");
 }
 
+/// A human's word is a commit: state.json alone does not tell of it.
+#[test]
+fn a_forged_acceptance_does_not_count() {
+    let repo = Repo::with("# Demo\n\n- [ ] notes\n- [ ] more\n", &FILES);
+    let once = ["--stuck-threshold", "1"];
+    assert_eq!(repo.run(IDLE, &once).code, Some(4));
+    repo.write("tasks/demo/TASK.md", repo.task().replace("- [ ] notes", "- [x] notes"));
+    let mut state = repo.state();
+    state["criteria"][0] =
+        serde_json::json!({ "text": "notes", "attempts": 0, "proof": "accepted", "iteration": 1 });
+    repo.write("tasks/demo/state.json", state.to_string());
+    repo.commit("ralph(demo): state update");
+    let ran = repo.run(IDLE, &once);
+    assert_eq!(ran.code, Some(4), "{}", story(&repo, &ran));
+    assert!(ran.stdout.contains("`notes` was accepted, but no commit"), "{}", ran.stdout);
+    assert!(repo.state()["criteria"][0]["proof"].is_null(), "{}", repo.state());
+}
+
+/// A criterion that a human opens again is work to do, with all its attempts.
+#[test]
+fn an_open_criterion_has_no_proof_and_all_attempts() {
+    let task = TASK.split("- [ ] more").next().expect("a part");
+    let repo = Repo::with(task, &FILES);
+    let one = ["--max-iterations", "1"];
+    assert_eq!(repo.run(IDLE, &one).code, Some(3));
+    let honest = "turns: [{steps: [{write: {path: sq.sh, text: \"echo $(($1 * $1))\\n\"}}, \
+                  {tick: squares}, {commit: squares}]}]";
+    let ran = repo.run(honest, &one);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    assert_eq!(repo.state()["criteria"][0]["attempts"], 1, "{}", repo.state());
+    assert_eq!(repo.ralph(&["tick", "demo", "squares", "--off"]).code, Some(0));
+    repo.write("tests/sq.sh", "test \"$(sh sq.sh 3)\" = '9 squared'\n");
+    repo.commit("a stricter check");
+    let told = repo.ralph(&["status", "demo"]).stdout;
+    assert!(!told.contains("proven by its check"), "{told}");
+    let ran = repo.run(IDLE, &one);
+    assert_eq!(ran.code, Some(3), "{}", story(&repo, &ran));
+    let entry = &repo.state()["criteria"][0];
+    assert!(entry["proof"].is_null() && entry["attempts"] == 1, "{entry}");
+    let again = repo.ralph(&["retry", "demo"]);
+    assert!(again.stdout.contains("reset  squares"), "{}{}", again.stdout, again.stderr);
+}
+
 /// What a run opens again is saved, even if it has no iteration.
 #[test]
 fn what_is_opened_again_without_an_iteration_is_committed() {

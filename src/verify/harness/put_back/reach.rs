@@ -4,6 +4,8 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use globset::{GlobBuilder, GlobMatcher};
+
 use super::super::conventions::SOURCES;
 use super::super::files::{EntryKind, FileEntry, text};
 use super::super::paths::{extension, file_name, folder, inside};
@@ -91,7 +93,8 @@ impl Work<'_> {
             && !programs.iter().any(|it| matches!(program(it), Program::Runner | Program::Entry))
     }
 
-    /// Whether new lines of a source name a file of the start with what a check expects.
+    /// Whether new lines of a source name a file of the start with what a check expects, or read
+    /// what git holds beside such a file.
     fn names_what_is_expected(&self, old: &str, new: &str) -> bool {
         let expects = |it: &&PathBuf| {
             let name = file_name(it).to_lowercase();
@@ -103,7 +106,10 @@ impl Work<'_> {
         }
         let added: Vec<&str> = new.lines().filter(|line| !old.contains(line.trim())).collect();
         let added = added.join("\n");
-        expected.any(|file| fixtures::names(&added, file))
+        let globs: Vec<GlobMatcher> = added.split_whitespace().filter_map(glob).collect();
+        let means = |file: &Path| globs.iter().any(|glob| glob.is_match(file));
+        let from_git = ["git cat-file", "git show"].iter().any(|words| added.contains(words));
+        from_git || expected.any(|file| fixtures::names(&added, file) || means(file))
     }
 
     /// Whether a link stands where the start has a file, and leads to what decides.
@@ -150,4 +156,12 @@ impl Work<'_> {
         let code = |path: &&PathBuf| SOURCES.contains(&extension(path));
         self.harness().iter().filter(code).filter_map(|path| text(self.start(), path)).collect()
     }
+}
+
+/// A word with wildcards that names files below a folder.
+fn glob(word: &str) -> Option<GlobMatcher> {
+    let word = word.trim_matches(['"', '\'', ';', ')']).trim_start_matches("./");
+    let is_glob = word.contains(['*', '?']) && word.contains('/') && word.contains('.');
+    let glob = is_glob.then(|| GlobBuilder::new(word).literal_separator(true).build().ok());
+    Some(glob.flatten()?.compile_matcher())
 }
