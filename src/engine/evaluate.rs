@@ -9,8 +9,8 @@ use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
 use super::run::Run;
 use crate::model::{
-    ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Record as _, Repair, Stuck,
-    Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Proof, Record as _, Repair,
+    Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
@@ -90,6 +90,9 @@ impl Run {
             let run = evidence.put_back.as_ref();
             let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
             self.learn_harness(&commit, run, &evidence.checks, &may_change)?;
+            let in_room = verdict.result == VerdictResult::Pass(Proof::Check);
+            let passed = evidence.checks.iter().filter(|check| in_room && check.passed());
+            self.passed_at.extend(passed.map(|check| (check.command.clone(), commit.clone())));
             let changed = run.map_or(&[][..], |run| &run.harness);
             let old = changed.iter().filter(|change| change.kind != ChangeKind::Added);
             self.changed_harness.extend(old.map(|change| change.path.clone()));

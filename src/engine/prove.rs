@@ -237,13 +237,34 @@ impl Run {
             self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
         }
         let mut found = broken(proved);
-        for Broken { check, reason, .. } in &mut found {
+        for broken in &mut found {
+            if self.passed_here(broken)? {
+                let (command, how) = (&broken.check.command, broken.check.status.how());
+                let said = said(&broken.check.output);
+                broken.reason = format!(
+                    "`{command}` passed, and fails in a new room on the same commit ({how}).{said}"
+                );
+                broken.kind = FindingKind::Flaky;
+                continue;
+            }
+            let Broken { check, reason, .. } = broken;
             let before = self.baseline.red(&check.command).filter(|_| !check.passed());
             if let Some(worse) = before.and_then(|before| worse(&before.tests, &check.tests)) {
                 reason.push_str(&format!(" It also failed before the work, but {worse}."));
             }
         }
         Ok(found)
+    }
+
+    /// Did a check that fails now pass in this run's room on a commit with the same work?
+    fn passed_here(&self, broken: &Broken) -> Result<bool, EngineError> {
+        let Some(passed) = self.passed_at.get(&broken.check.command) else { return Ok(false) };
+        let is_red = broken.kind == FindingKind::Regression;
+        let (Some(_), true, Some(head)) = (&self.rooms, is_red, &self.proven_head) else {
+            return Ok(false);
+        };
+        let changes = self.parts.repo.between(passed, head)?;
+        Ok(changes.iter().all(|change| self.parts.layout.is_state_file(&change.path)))
     }
 
     /// The criteria that a failing check opens again: those that it had proven, or, for a check

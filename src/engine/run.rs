@@ -200,6 +200,8 @@ pub struct Run {
     pub(super) start_here: Option<Oid>,
     /// Where the branch was when they ran there last.
     pub(super) proven_head: Option<Oid>,
+    /// The commits at which checks passed in the room in this run.
+    pub(super) passed_at: HashMap<String, Oid>,
     /// How often checks of a criterion were flaky in the proof at the end.
     pub(super) flaky_at_end: HashMap<CriterionKey, u32>,
     /// Failures of the agent since the last success.
@@ -246,6 +248,7 @@ impl Run {
             turns_since: None,
             start_here: None,
             proven_head: None,
+            passed_at: HashMap::new(),
             flaky_at_end: HashMap::new(),
             failures: FailureCounts::default(),
             parts,
