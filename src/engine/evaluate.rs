@@ -161,7 +161,7 @@ impl Run {
     }
 
     /// Keeps the current TASK.md in the run's folder, before a change of it is undone.
-    fn keep_task_file(&self, iteration: &Iteration) -> Result<(), EngineError> {
+    fn keep_task_file(&mut self, iteration: &Iteration) -> Result<(), EngineError> {
         let (parts, path) = (&self.parts, self.parts.layout.file(TASK));
         let now = StateFiles::read(parts.repo.root(), &parts.layout)?;
         let kept = parts.run_folder.join(format!("TASK.md.{}", iteration.number));
@@ -173,6 +173,7 @@ impl Run {
                 path.display(),
                 kept.display()
             ))?;
+            self.kept_tasks.push(kept);
         }
         Ok(())
     }

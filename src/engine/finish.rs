@@ -7,7 +7,7 @@ use crate::model::{
     CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
 };
 use crate::task;
-use crate::verify::{GUARDRAILS, keep_list};
+use crate::verify::{GUARDRAILS, TASK, keep_list};
 
 impl Run {
     /// Ends a run that cannot go on.
@@ -255,6 +255,13 @@ impl Run {
             let start = start.short();
             steps.push(format!(
                 "review the changed tests, scripts, or configuration: git diff {start} -- {quoted}"
+            ));
+        }
+        if let Some(kept) = self.kept_tasks.last() {
+            steps.push(format!(
+                "a change of {} during the run was undone; if it was yours, make it again: {}",
+                self.parts.layout.file(TASK).display(),
+                kept.display()
             ));
         }
         steps

@@ -200,6 +200,8 @@ pub struct Run {
     pub(super) start_here: Option<Oid>,
     /// Where the branch was when they ran there last.
     pub(super) proven_head: Option<Oid>,
+    /// Where changes of TASK.md that were undone are kept.
+    pub(super) kept_tasks: Vec<PathBuf>,
     /// The commits at which checks passed in the room in this run.
     pub(super) passed_at: HashMap<String, Oid>,
     /// How often checks of a criterion were flaky in the proof at the end.
@@ -248,6 +250,7 @@ impl Run {
             turns_since: None,
             start_here: None,
             proven_head: None,
+            kept_tasks: Vec::new(),
             passed_at: HashMap::new(),
             flaky_at_end: HashMap::new(),
             failures: FailureCounts::default(),

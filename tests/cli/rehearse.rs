@@ -77,6 +77,8 @@ const WEAK: &[Planted] = &[
     Planted { check: "ls", files: &[] },
     Planted { check: "echo done", files: &[] },
     Planted { check: "test -f notes.txt", files: &[] },
+    Planted { check: "python3 -m unittest discover -s tests", files: &[PY] },
+    Planted { check: "for f in tests/test_*.sh; do sh $f || exit 1; done", files: &[SQ] },
     Planted { check: "test -e src/retry.py", files: &[PY] },
     Planted { check: "[ -f CHANGES.md ]", files: &[] },
     Planted { check: "[ -e notes.txt ] && [ -s notes.txt ]", files: &[] },
@@ -193,10 +195,7 @@ const WEAK: &[Planted] = &[
         check: "make test",
         files: &[
             C,
-            (
-                "tests/check.c",
-                "int sq(int);\nint main(void) { return sq(3) != 9 || sq(4) != 16; }\n",
-            ),
+            ("tests/check.c", "int sq(int);\nint main(void) { return sq(3) != 9; }\n"),
             ("Makefile", "test:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n"),
         ],
     },

@@ -138,7 +138,22 @@ impl Attack<'_> {
             Some(found)
         });
         let most = if self.counts() { self.enough().min(MOST_FILES) } else { NEW_FILES };
-        lists.flatten().flat_map(|glob| new_names(&glob, most)).collect()
+        let lists = lists.flatten().chain(self.loops_over_nothing());
+        lists.flat_map(|glob| new_names(&glob, most)).collect()
+    }
+
+    /// Globs that a loop goes through and that name no file yet: `for it in tests/test_*.sh`.
+    fn loops_over_nothing(&self) -> Vec<String> {
+        let loops = self.scanned.iter().filter(|it| it.is_loop());
+        let values = loops.flat_map(|it| &it.assignments).map(|(_, value)| value);
+        let globs = values.flat_map(|value| value.split_whitespace());
+        let is_new = |glob: &&str| {
+            let name = glob.strip_prefix("./").unwrap_or(glob);
+            let matcher = Glob::new(name).map(|it| it.compile_matcher());
+            name.contains('*')
+                && matcher.is_ok_and(|it| !self.start.paths().keys().any(|path| it.is_match(path)))
+        };
+        globs.filter(is_new).map(str::to_owned).collect()
     }
 
     /// A glob, or all of a folder.
@@ -176,6 +191,22 @@ impl Attack<'_> {
         };
         let paths = words.filter(is_module).map(|word| format!("{}.py", word.replace('.', "/")));
         let paths = paths.map(PathBuf::from);
-        paths.filter(|path| !self.start.paths().contains_key(path)).collect()
+        let missing = paths.filter(|path| !self.start.paths().contains_key(path));
+        missing.chain(self.nothing_to_discover()).collect()
+    }
+
+    /// A test in the folder of `python3 -m unittest discover -s FOLDER`, if it has none.
+    fn nothing_to_discover(&self) -> Option<PathBuf> {
+        let discovers = |it: &&ShellCommand| it.words.iter().any(|word| word == "discover");
+        let command = self.scanned.iter().find(discovers)?;
+        let option = |word: &String| word == "-s" || word == "--start-directory";
+        let at = command.words.iter().position(option)?;
+        let folder = plain(command.words.get(at + 1)?)?;
+        let is_test = |path: &PathBuf| {
+            let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+            path.starts_with(&folder) && name.starts_with("test") && name.ends_with(".py")
+        };
+        let has_one = self.start.paths().keys().any(is_test);
+        (!has_one).then(|| folder.join("test_new.py"))
     }
 }

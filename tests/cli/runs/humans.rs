@@ -44,6 +44,8 @@ fn an_edit_of_the_task_during_a_turn_is_taken_back_and_kept_in_the_run_s_folder(
         runs.filter_map(|run| std::fs::read_to_string(run.ok()?.path().join("TASK.md.1")).ok());
     let kept = kept.next().expect("the edit");
     assert!(kept.ends_with("- [ ] d is there\n"), "{kept}");
+    let told = "a change of tasks/demo/TASK.md during the run was undone; if it was yours";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(in crate::verify) struct ShellCommand {
 
 impl ShellCommand {
     /// The head of a `for` loop: its values are assignments.
-    pub(in crate::verify::harness) fn is_loop(&self) -> bool {
+    pub(in crate::verify) fn is_loop(&self) -> bool {
         self.words.first().is_some_and(|word| word == "for") && !self.assignments.is_empty()
     }
 }
