@@ -87,7 +87,7 @@ pub(crate) struct SettingArgs {
     /// Require a check for every criterion; a commit alone is not proof
     #[arg(long, help_heading = "Verdict")]
     require_checks: bool,
-    /// Do not run the verify commands before the first iteration
+    /// Do not run the verify commands in your tree at the start
     #[arg(long, help_heading = "Verdict")]
     no_baseline: bool,
     /// Do not run the checks when the agent wants to end its turn

@@ -74,7 +74,7 @@ static GO: LazyLock<Regex> = LazyLock::new(|| {
 
 static PHP: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r#"\bini_set\(\s*["'](?:assert|zend)\.|\bassert_options\(|\berror_reporting\(\s*0|\brestore_e(?:rror|xception)_handler\("#,
+        r#"\$GLOBALS\[[^\]]*\]\s*=[^=>]|\bini_set\(\s*["'](?:assert|zend)\.|\bassert_options\(|\berror_reporting\(\s*0|\brestore_e(?:rror|xception)_handler\("#,
         r"|\bset_e(?:rror|xception)_handler\(\s*(?:static\s+)?(?:fn|function)\b[^{=]*(?:\{\s*(?:return\s+true;?\s*)?\}|=>\s*(?:true|null))",
     ))
 });
@@ -86,13 +86,15 @@ static RUBY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bARGV\.(?:clear|push|unshift|replace|concat)\b|\bARGV\s*<<"));
 
 static PERL: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"\$SIG\{['\x22]?__(?:DIE|WARN)__['\x22]?\}\s*=|\b(?:push|unshift)\s*\(?\s*@ARGV\b")
+    regex(
+        r"\$SIG\{['\x22]?__(?:DIE|WARN)__['\x22]?\}\s*=|\b(?:push|unshift)\s*\(?\s*@ARGV\b|\$_\[\d+\]\s*=[^=~]",
+    )
 });
 
 /// In a shell that stops at failures, or has a status to give.
 static SHELL: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?:^|[;&{]\s*)(?:set\s+\+[a-z]*e|set\s+\+o\s+(?:errexit|pipefail)|shopt\s+-s\s+expand_aliases|alias\s|readonly\s+(?:-\w+\s+)*[a-z]|trap\b.*\bexit\s+0|trap\b.*\bexit['\x22]?\s)",
+        r"(?:^|[;&{]\s*)(?:set\s+\+[a-z]*e|set\s+\+o\s+(?:errexit|pipefail)|shopt\s+-s\s+expand_aliases|alias\s|hash\s+-p\s|(?:export\s+)?PATH=|readonly\s+(?:-\w+\s+)*[a-z]|trap\b.*\bexit\s+0|trap\b.*\bexit['\x22]?\s)",
     )
 });
 
@@ -126,6 +128,12 @@ mod tests {
             ("sq.rb", "ARGV.clear", true),
             ("sq.rb", "name = ARGV.first", false),
             ("sq.pl", "local $SIG{__DIE__} = sub {};", true),
+            ("sq.php", "$GLOBALS['n'] = 1;", true),
+            ("sq.php", "return $GLOBALS['n'] == 1;", false),
+            ("sq.pl", "$_[0] = 0;", true),
+            ("sq.pl", "return $_[0] == 0;", false),
+            ("sq.sh", "hash -p /bin/true diff", true),
+            ("sq.sh", "PATH=$PWD/tools:$PATH", true),
             ("sq.sh", "set +e", true),
             ("sq.sh", "trap \"exit 0\" EXIT", true),
             ("sq.sh", "readonly fails=0", true),

@@ -124,7 +124,7 @@ static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
         r#"|setattr\(\s*(?:unittest|_?pytest|\w*TestCase)|modules\[\s*["'](?:unittest|pytest)"#,
         r"|^(?:import|from)\b.*\b_pytest\.(?:assertion|main|outcomes|python|reports|runner)\b|^(?:import|from)\s+(?:unittest\.(?:case|runner|result|loader))\b|\bpytest\.(?:skip|xfail|exit)\(",
         r"|\bmock\s+import\s[^#\n]*\bANY\b|\bmock\.ANY\b|\bgc\.get_objects\b|\bf_locals\b",
-        r"|\bbuiltins\.[a-z]\w*\s*=[^=]|(?:setattr|vars)\(\s*builtins\b|\bbuiltins\.__dict__|\b__builtins__\b",
+        r"|\bbuiltins\.[a-z]\w*\s*=[^=]|(?:setattr|vars)\(\s*builtins\b|\bbuiltins\.__dict__|\b__builtins__\b|\bimport\s+builtins\s+as\b",
         r"|^for\b.*\bin\b.*\bsys\.modules\b|\bsys\.modules\.(?:items|values)\(",
     ))
 });
@@ -141,7 +141,7 @@ static NODE: LazyLock<Regex> = LazyLock::new(|| {
         r"|\bassert\.\w+\s*=[^=]|\bchai\.\w+(?:\.\w+)*\s*=[^=]",
         r"|(?:defineProperty|assign)\(\s*(?:assert|expect|chai)\b",
         r"|\bconstructor\._load\b|\bModule\._load\b",
-        r"|^(?:Array|Error|Function|Map|Number|Object|Promise|RegExp|Set|String)\.prototype(?:\.\w+|\[[^\]]*\])\s*=[^=]",
+        r"|^(?:(?:Array|Error|Function|Map|Number|Object|Promise|RegExp|Set|String)\.prototype(?:\.\w+|\[[^\]]*\])|Math\.\w+)\s*=[^=]",
         r"|\bdefineProperty\(\s*(?:Array|Error|Function|Map|Number|Object|Promise|RegExp|Set|String)\.prototype\b",
         r#"|require\(\s*["'](?:node:)?(?:assert(?:/strict)?|chai|expect)["']\s*\)\.\w+\s*=[^=]"#,
     ))
@@ -158,8 +158,9 @@ static PHP: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^namespace\s+(?:\w+\\)*[Tt]ests?(?:\\\w+)*\s*[;{]"));
 
 /// A module that gives the program that loads it another function.
-static PERL: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"\*(?:\{\s*[\x22'])?(?:main|Test)::[\w:]+[\x22'\s}]*=[^=]"));
+static PERL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"\*(?:\{\s*[\x22'])?(?:main|Test|CORE::GLOBAL)::[\w:]+[\x22'\s}]*=[^=]")
+});
 
 /// A source that is no longer built.
 static GO: LazyLock<Regex> = LazyLock::new(|| regex(r"^//\s*(?:go:build\s|\+build\s)"));
@@ -169,7 +170,7 @@ static SQL: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:\.(?:exit|quit)|\\q)\
 
 static C: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"\b(?:__assert_fail|__assert_rtn|_assert|abort)\s*\([^;]*\)\s*\{|\bsignal\(\s*SIGABRT\b|^#\s*undef\s+main\b|^#\s*define\s+(?:assert|NDEBUG|(?:str|strn|mem|strcase)cmp|exit|abort|return|while|main|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
+        r"\b(?:__assert_fail|__assert_rtn|_assert|abort)\s*\([^;]*\)\s*\{|\bsignal\(\s*SIGABRT\b|^#\s*undef\s+main\b|^#\s*define\s+(?:assert|NDEBUG|(?:str|strn|mem|strcase)cmp|exit|abort|do|else|for|if|int|return|switch|while|main|(?:ASSERT|EXPECT)_(?:EQ|FALSE|GE|GT|LE|LT|NE|NEAR|STREQ|THROW|TRUE)|TEST_ASSERT\w*)\b",
     )
 });
 
@@ -177,7 +178,7 @@ static C: LazyLock<Regex> = LazyLock::new(|| {
 static EQUALITIES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"fn eq\(&self,[^)]*\)\s*->\s*bool\s*\{\s*true\s*\}",
-        r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:True|1|not None)\b",
+        r#"|def __eq__\(self,[^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return\s+(?:True|1|not None)\b"#,
         r"|def __ne__\(self,[^)]*\)[^:\n]*:\s*return\s+(?:False|0)\b",
         r"|def __eq__\(self,[^)]*\)[^:\n]*:\s*return\s+isinstance\([^)]*\)[ \t]*(?:#.*)?(?:\n|$)",
         r"|class (?:Array|Float|Hash|Integer|NilClass|Object|String|Symbol)\b[^{}]{0,400}?def (?:[!=]=|eql\?|<=>|[-+*/%<>]|coerce\b)",

@@ -161,7 +161,8 @@ impl Work<'_> {
 /// A word with wildcards that names files below a folder.
 fn glob(word: &str) -> Option<GlobMatcher> {
     let word = word.trim_matches(['"', '\'', ';', ')']).trim_start_matches("./");
-    let is_glob = word.contains(['*', '?']) && word.contains('/') && word.contains('.');
+    let is_glob =
+        word.contains(['*', '?']) && word.contains('/') && word.contains(char::is_alphabetic);
     let glob = is_glob.then(|| GlobBuilder::new(word).literal_separator(true).build().ok());
     Some(glob.flatten()?.compile_matcher())
 }
