@@ -346,6 +346,26 @@ fn an_ignored_file_of_the_human_stays_when_work_is_held() {
     assert_eq!(repo.read("mine.txt"), "mine\n");
 }
 
+/// In the sandbox a port leads to nothing in another way than outside.
+#[test]
+fn a_service_that_does_not_run_is_named_before_the_work() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    let task =
+        format!("---\nservices: [{port}]\n---\n# Demo\n\n- [ ] a\n  - verify: `test -e a.txt`\n");
+    let told = || {
+        let repo = Repo::new(&task);
+        let script = "turns: [{steps: [{say: No.}]}]";
+        repo.run(script, &["--sandbox=off", "--max-iterations", "1"]).stdout
+    };
+    let said = format!("nothing listens on port {port}, which `services:` names");
+    let up = told();
+    assert!(!up.contains(&said), "{up}");
+    drop(listener);
+    let down = told();
+    assert!(down.contains(&said), "{down}");
+}
+
 /// A check that is green now and then does not say that the room lacks something.
 #[test]
 fn a_flaky_check_at_the_start_is_not_blamed_on_the_room() {
