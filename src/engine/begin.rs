@@ -9,12 +9,11 @@ use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{
-    CheckResult, CheckWrote, EventKind, Proof, ProofMode, Record as _, Service, Task, Totals,
+    CheckResult, CheckWrote, EventKind, Proof, ProofMode, Record as _, Task, Totals,
 };
-use crate::sys::{listens_on_port, listens_on_socket};
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
-    first_seen, may_lack, plan, room_lacks,
+    first_seen, may_lack, plan, room_lacks, silent_services,
 };
 
 impl Run {
@@ -210,13 +209,9 @@ impl Run {
         if let Some(lacks) = lacks {
             self.notice(&lacks)?;
         }
-        if results.iter().any(|check| !check.passed()) {
-            for place in task.settings.services.iter().filter_map(silent) {
-                self.notice(&format!(
-                    "nothing listens on {place}, which `services:` names: start the service, or \
-                     checks that need it fail, whatever the work is"
-                ))?;
-            }
+        let is_red = results.iter().any(|check| !check.passed());
+        if let Some(line) = is_red.then(|| silent_services(&task.settings.services)).flatten() {
+            self.notice(&line)?;
         }
         for check in results {
             if let Some(line) = may_lack(check) {
@@ -292,15 +287,5 @@ impl Run {
             return Ok(());
         }
         Err(EngineError::RoomLacks { what: differ.join("\n") })
-    }
-}
-
-/// The place of a service if no program listens there.
-fn silent(service: &Service) -> Option<String> {
-    match service {
-        Service::Port(port) => (!listens_on_port(*port)).then(|| format!("port {port}")),
-        Service::Socket(path) => {
-            (!listens_on_socket(path)).then(|| format!("`{}`", path.display()))
-        }
     }
 }

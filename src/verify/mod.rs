@@ -43,6 +43,7 @@ mod runner;
 mod runner_operands;
 mod setup;
 mod shell;
+mod silent;
 mod state;
 mod stretches;
 mod unfinished;
@@ -100,6 +101,7 @@ pub use runner::{
 };
 pub use setup::RoomSetup;
 pub use shell::{OutputTail, ShellChecks};
+pub use silent::silent_services;
 pub use state::{StateFiles, keep_list};
 pub use stretches::{BASE_TRAILER, CRITERION_TRAILER, Stretch, TASK_TRAILER, stretches};
 pub use weigh::reasons;

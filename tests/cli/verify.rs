@@ -1,5 +1,7 @@
 //! `verify`: what a branch carries of its proof, derived on any clone from its commits alone.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -439,6 +441,45 @@ fn a_clone_without_an_ignored_program_lacks_it() {
         assert_eq!(ran.code, Some(code), "{check}: {} {}", ran.stdout, ran.stderr);
         assert_eq!(ran.stderr.contains("setup:"), code == 7, "{}", ran.stderr);
     }
+}
+
+/// What needs a service says nothing about the work while the service does not run.
+#[test]
+fn a_service_that_does_not_run_is_no_forgery() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    let answers = std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a client");
+            let mut said = String::new();
+            // A client may only look whether anyone is there.
+            drop(stream.write_all(b"yes").and_then(|()| stream.read_to_string(&mut said)));
+            if said == "stop" {
+                break;
+            }
+        }
+    });
+    let asks = format!(
+        "import socket; assert socket.create_connection((\"127.0.0.1\", {port})).recv(3) == b\"yes\""
+    );
+    let check = format!("grep -q app app.txt && python3 -c '{asks}'");
+    let task =
+        format!("---\nservices: [{port}]\n---\n# Demo\n\n- [ ] app\n  - verify: `{check}`\n");
+    let repo = Repo::with(&task, &[]);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("app.txt", "app\n");
+    tick(&repo, "app");
+    claim(&repo, &[("app", "check")]);
+    repo.commit("work");
+    let up = verify(&repo, &[]);
+    assert_eq!(up.code, Some(0), "{}{}", up.stdout, up.stderr);
+    let mut last = TcpStream::connect(("127.0.0.1", port)).expect("connected");
+    last.write_all(b"stop").expect("told");
+    last.shutdown(Shutdown::Write).expect("told");
+    answers.join().expect("it ended");
+    let down = verify(&repo, &[]);
+    assert_eq!(down.code, Some(7), "{}{}", down.stdout, down.stderr);
+    assert!(down.stderr.contains(&format!("nothing listens on port {port}")), "{}", down.stderr);
 }
 
 /// An honest run on another night, after the human corrected what decides.

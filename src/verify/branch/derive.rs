@@ -30,6 +30,7 @@ use crate::verify::repo::{Ancestor, Repo};
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::runner::worse;
 use crate::verify::setup::RoomSetup;
+use crate::verify::silent::silent_services;
 use crate::verify::stretches::{Stretch, stretches};
 use crate::verify::weigh::reasons;
 
@@ -150,7 +151,7 @@ pub async fn derive(
         }
     }
     let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
-    let lacks = rooms.warm()?.not_fetched().told();
+    let lacks = it.lacks(rooms)?;
     let weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
@@ -167,6 +168,12 @@ pub async fn derive(
 }
 
 impl Derivation<'_> {
+    /// What this machine lacks, whatever the work is.
+    fn lacks(&self, rooms: &mut ProofRooms) -> Result<Option<String>, VerifyError> {
+        let not_fetched = rooms.warm()?.not_fetched().told();
+        Ok(not_fetched.or_else(|| silent_services(&self.task.settings.services)))
+    }
+
     /// The commits of humans, with the place of the last one.
     fn human(&self) -> Vec<(usize, Oid, Oid)> {
         let pairs = self.seen.windows(2);
@@ -275,7 +282,7 @@ impl Deriving<'_> {
             tick.proof = self.proof(claim, &planned, &changes, &mut tick.why);
         }
         if tick.proof.is_none()
-            && let Some(lacks) = rooms.warm()?.not_fetched().told()
+            && let Some(lacks) = self.it.lacks(rooms)?
         {
             return Ok(Err(lacks));
         }
