@@ -40,6 +40,13 @@ pub(super) fn put_back<'t>(
         return None;
     }
     changed.sort_by_key(|it| it.now.start);
+    // What is inside another one is put back with it.
+    let mut behind = 0;
+    changed.retain(|it| {
+        let is_outer = it.now.start >= behind;
+        behind = behind.max(it.now.end);
+        is_outer
+    });
     for change in changed.iter().rev() {
         lines.splice(change.now.clone(), old[change.then.clone()].iter().copied());
     }
@@ -234,6 +241,15 @@ mod tests {
                 "var Cases = map[int]int{\n\t1: 1,\n}\n",
                 "for n, want := range Cases {\n",
                 Some("var Cases = map[int]int{\n\t1: 1,\n\t2: 4,\n}\n"),
+            ),
+            // One inside the other.
+            (
+                "def almost(a, b):\n    def near(a, b):\n        return a == b\n    return near(a, b)\n",
+                "def almost(a, b):\n    def near(a, b):\n        x = 1\n        y = 2\n        z = 3\n        return True\n    return True\n",
+                "assertTrue(almost(half(n), 2))\nassertTrue(near(half(n), 2))\n",
+                Some(
+                    "def almost(a, b):\n    def near(a, b):\n        return a == b\n    return near(a, b)\n",
+                ),
             ),
             // The work.
             ("LIMIT = 4\n", "LIMIT = 5\n", "self.assertEqual(app.LIMIT, 5)\n", None),
