@@ -108,7 +108,9 @@ impl Work<'_> {
         let added = added.join("\n");
         let globs: Vec<GlobMatcher> = added.split_whitespace().filter_map(glob).collect();
         let means = |file: &Path| globs.iter().any(|glob| glob.is_match(file));
-        let from_git = ["git cat-file", "git show"].iter().any(|words| added.contains(words));
+        // `git show HEAD:tests/expected.txt`
+        let shows = |line: &str| line.contains("git show") && line.contains(':');
+        let from_git = added.lines().any(|line| line.contains("git cat-file") || shows(line));
         from_git || expected.any(|file| fixtures::names(&added, file) || means(file))
     }
 
