@@ -151,16 +151,15 @@ pub async fn derive(
         }
     }
     let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
-    let lacks = it.lacks(rooms)?;
     let weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
         run.holds_at_head(tick, &proved);
         if derived
             && tick.proof.is_none()
-            && let Some(lacks) = &lacks
+            && let Some(lacks) = it.lacks(rooms)?
         {
-            return Ok(Err(lacks.clone()));
+            return Ok(Err(lacks));
         }
         tick.weakened.clone_from(&weakened);
     }

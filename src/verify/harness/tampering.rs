@@ -83,9 +83,15 @@ fn is_library_alone(start: &dyn SourceTree) -> bool {
 
 /// Whether the repository is about this program.
 fn knows_the_runner(start: &dyn SourceTree) -> bool {
+    has_code(start, |_, code| RUNNER.is_match(code))
+}
+
+/// Whether any source says something. Scripts of a shell do not count: one may be there for the
+/// agent only.
+pub(super) fn has_code(start: &dyn SourceTree, says: impl Fn(&Path, &str) -> bool) -> bool {
     let sources = start.paths().keys().filter(|path| SOURCES.contains(&extension(path)));
-    let sources = sources.filter(|path| extension(path) != "sh");
-    sources.filter_map(|path| text(start, path)).any(|code| RUNNER.is_match(&code))
+    let mut sources = sources.filter(|path| extension(path) != "sh");
+    sources.any(|path| text(start, path).is_some_and(|code| says(path, &code)))
 }
 
 static NOTHING: LazyLock<Regex> = LazyLock::new(|| regex(r"[^\s\S]"));
