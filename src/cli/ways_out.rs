@@ -6,6 +6,7 @@ use super::command_names::{accept_command, tick_command};
 use super::context::TaskContext;
 use crate::events::RunView;
 use crate::model::{CheckResult, Criterion, CriterionState, TaskState};
+use crate::verify::Repo as _;
 
 /// The known facts about the criteria of a task.
 pub(super) struct WaysOut<'a> {
@@ -35,8 +36,7 @@ impl<'a> WaysOut<'a> {
         if self.is_merged(entry) {
             let accept = accept_command(self.directory, name);
             return Some(format!(
-                "its held work is on this branch: the next run judges it again; to take it as it \
-                 is: {accept} {line}"
+                "its held work is on this branch; to take it as it is: {accept} {line}"
             ));
         }
         let is_stuck =

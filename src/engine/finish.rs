@@ -294,7 +294,7 @@ fn way_out(rule: &str, reason: &str) -> String {
 }
 
 /// A text as one argument on a shell's command line, which does not look like an option.
-fn argument(text: &str) -> String {
+pub(super) fn argument(text: &str) -> String {
     let end = if text.starts_with('-') { "-- " } else { "" };
     format!("{end}{}", shlex::try_quote(text).unwrap_or_default())
 }

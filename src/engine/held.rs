@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::EngineError;
+use super::finish::argument;
 use super::run::Run;
 use crate::model::{CheckResult, CriterionKey, HeldWork, Oid, Proof, Task};
 use crate::task::{self, Tick};
@@ -16,13 +17,24 @@ use crate::verify::{
 impl Run {
     /// Takes held work onto the branch whose checks pass now with the harness put back.
     pub(super) async fn judge_held(&mut self, task: &Task) -> Result<(), EngineError> {
+        let by_hand = task.criteria.iter().map(|it| &it.key);
+        let by_hand: Vec<CriterionKey> =
+            by_hand.filter(|key| self.is_merged_by_hand(key)).cloned().collect();
+        for CriterionKey { text, .. } in &by_hand {
+            let accept = &self.parts.commands.accept;
+            self.notice(&format!(
+                "the held work on `{text}` is on this branch, but no check proves it, since its \
+                 tests came with it; take it: {accept} {}",
+                argument(text)
+            ))?;
+        }
         if self.rooms.is_none() {
             return Ok(());
         }
         let open = task.criteria.iter().filter(|criterion| !criterion.checked);
         let held = open.filter_map(|criterion| {
             let held = self.state.find(&criterion.key)?.held.clone()?;
-            Some((criterion.key.clone(), held))
+            (!by_hand.contains(&criterion.key)).then(|| (criterion.key.clone(), held))
         });
         for (key, held) in held.collect::<Vec<_>>() {
             let merged = match self.parts.repo.merged(&held, &self.parts.layout) {
@@ -47,6 +59,14 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Did a human bring held work onto the branch, and with it the tests that it changes?
+    pub(super) fn is_merged_by_hand(&self, key: &CriterionKey) -> bool {
+        let entry = self.state.find(key).filter(|entry| entry.proof.is_none());
+        let Some(held) = entry.and_then(|entry| entry.held.as_ref()) else { return false };
+        // A clone may not have the work.
+        self.parts.repo.has_merged(held, &self.parts.layout).unwrap_or(false)
     }
 
     /// It has its own checks and they hold, and those of the whole task are no worse than before.

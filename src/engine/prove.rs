@@ -201,6 +201,7 @@ impl Run {
         let proven: Vec<_> = ticked_without_proof(task, &self.state)
             .filter(|criterion| !criterion.verify.is_empty() && !failed(&criterion.key))
             .filter(|criterion| !self.open_before.contains(&criterion.key))
+            .filter(|criterion| !self.is_merged_by_hand(&criterion.key))
             .map(|criterion| criterion.key.clone())
             .collect();
         let proof = self.place_proof();

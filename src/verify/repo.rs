@@ -401,6 +401,13 @@ pub trait Repo: Send + Sync {
     /// If it cannot be written.
     fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError>;
 
+    /// Has a human merged held work? HEAD has its commit, or the same content in every file that it
+    /// changes except the task's state files.
+    ///
+    /// # Errors
+    /// If HEAD or the held work cannot be read.
+    fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError>;
+
     /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 mod agents;
 mod asking;
+mod held;
 mod humans;
 mod morning;
 mod orphans;

@@ -173,7 +173,7 @@ impl Derivation<'_> {
         Ok(not_fetched.or_else(|| silent_services(&self.task.settings.services)))
     }
 
-    /// The commits of humans, with the place of the last one.
+    /// The commits of humans, each with its place and its parent.
     fn human(&self) -> Vec<(usize, Oid, Oid)> {
         let pairs = self.seen.windows(2);
         let mut commits: Vec<Ancestor> = pairs
@@ -187,10 +187,11 @@ impl Derivation<'_> {
         commits.reverse();
         let place = |id: &Oid| self.seen.iter().position(|seen| seen.commit.id == *id);
         let found = stretches(&commits, self.layout).into_iter().filter_map(|it| match it {
-            Stretch::Human { from, to } => Some((place(&to)?, from, to)),
+            Stretch::Human { from, to } => Some(place(&from)?..place(&to)?),
             Stretch::Turns { .. } => None,
         });
-        found.collect()
+        let id = |at: usize| self.seen[at].commit.id.clone();
+        found.flatten().map(|from| (from + 1, id(from), id(from + 1))).collect()
     }
 
     /// The checks of all ticks, and of the whole task.
@@ -210,7 +211,7 @@ struct Deriving<'a> {
     setup: &'a RoomSetup,
     protect: GlobSet,
     base: Vec<CheckResult>,
-    /// The humans' changes so far that do not count, with the place of the last commit.
+    /// The humans' changes so far that do not count, each with the place of its commit.
     by_human: Vec<(usize, PathBuf)>,
     first_seen: Vec<FirstSeen>,
     /// Names of files and folders at the head.
@@ -291,11 +292,15 @@ impl Deriving<'_> {
         Ok(Ok(tick))
     }
 
-    /// Is something put back that a human may have changed before the tick?
+    /// Is something put back that a human may have changed before the tick, or with it? A human's
+    /// commit claims no proof.
     fn after_human(&self, claim: &TickClaim, proved: &Proved) -> bool {
+        let state = self.it.seen[claim.at].state.as_ref().and_then(|state| state.as_ref().ok());
+        let claims = state.and_then(|state| state.find(&claim.key)?.proof).is_some();
+        let counts = |at: usize| at < claim.at || at == claim.at && !claims;
         let put_back = proved.put_back.iter().flat_map(|run| &run.harness);
         let mut put_back = put_back.map(|change| &change.path);
-        put_back.any(|path| self.by_human.iter().any(|(at, by)| *at < claim.at && by == path))
+        put_back.any(|path| self.by_human.iter().any(|(at, by)| counts(*at) && by == path))
     }
 
     /// The proof from green checks at a commit.

@@ -257,6 +257,10 @@ impl Repo for GitRepo {
         self.keep_in(&self.lock(), name, object)
     }
 
+    fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError> {
+        self.has_merged_in(&self.lock(), held, layout)
+    }
+
     fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError> {
         self.merged_in(&self.lock(), held, layout)
     }

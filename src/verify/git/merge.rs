@@ -20,22 +20,22 @@ use crate::verify::layout::Layout;
 use crate::verify::repo::Identity;
 
 impl GitRepo {
-    /// Has a human merged held work? HEAD has its commit, or the same content in every file that it
-    /// changes except the task's state files.
-    ///
-    /// # Errors
-    /// If HEAD or the held work cannot be read.
-    pub fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError> {
-        let repo = self.lock();
+    /// Does HEAD have the held commit, or its content?
+    pub(super) fn has_merged_in(
+        &self,
+        repo: &Repository,
+        held: &HeldWork,
+        layout: &Layout,
+    ) -> Result<bool, VerifyError> {
         let failed = self.failed("look for held work on the branch");
         let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?.id();
-        let work = self.commit(&repo, &held.commit)?.id();
+        let work = self.commit(repo, &held.commit)?.id();
         if head == work || repo.graph_descendant_of(head, work).map_err(&failed)? {
             return Ok(true);
         }
-        let changed = self.between_in(&repo, &held.base, &held.commit)?;
+        let changed = self.between_in(repo, &held.base, &held.commit)?;
         let mut work = changed.iter().filter(|it| !layout.is_state_file(&it.path)).peekable();
-        let differs = self.between_in(&repo, &oid(head), &held.commit)?;
+        let differs = self.between_in(repo, &oid(head), &held.commit)?;
         let is_there = |path: &Path| differs.iter().all(|change| change.path != path);
         Ok(work.peek().is_some() && work.all(|change| is_there(&change.path)))
     }

@@ -1,0 +1,102 @@
+//! Work that was held for review, and that a human brings onto the branch by other means than
+//! `accept`.
+
+use crate::repo::{Ran, Repo, finish};
+
+const TASK: &str = "---\nallow: [\"sh build.sh\"]\n---\n# Demo\n\n- [ ] a is told\n  - verify: `sh \
+                    tests/check.sh`\n";
+/// Weakens the test; no guard sees what is in it.
+const BUILD: &str = "set -e\necho 'test -e a.txt' > tests/check.sh; echo a > a.txt\n\
+                     sed -i.bak 's/\\[ \\]/[x]/' tasks/demo/TASK.md; rm tasks/demo/TASK.md.bak\n\
+                     git add a.txt tests tasks; git commit -qm 'ralph(demo): work'\n";
+/// Where `status` and `check` say that the work is on the branch.
+const MERGED: &str =
+    "its held work is on this branch; to take it as it is: ralph-copilot accept demo 6";
+
+/// A branch whose only criterion is held.
+fn held() -> Repo {
+    let repo = Repo::with(TASK, &[("tests/check.sh", "exit 1\n"), ("build.sh", BUILD)]);
+    repo.git(&["branch", "base"]);
+    let ran = repo.run("turns: [{steps: [{run: sh build.sh}]}]", &["--sandbox=off"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    repo
+}
+
+/// The ref of the held work.
+fn name(repo: &Repo) -> String {
+    let held = repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/demo/held"]);
+    held.trim().to_owned()
+}
+
+/// A run without an agent's turn, told in plain lines.
+fn again(repo: &Repo) -> Ran {
+    finish(repo.run_command("turns: []", &[]))
+}
+
+fn verify(repo: &Repo, more: &[&str]) -> Ran {
+    repo.ralph(&[&["verify", "demo", "--base", "base"], more].concat())
+}
+
+fn status(repo: &Repo) -> String {
+    repo.ralph(&["status", "demo"]).stdout
+}
+
+fn texts(repo: &Repo) -> [String; 2] {
+    [status(repo), repo.ralph(&["check", "demo"]).stdout]
+}
+
+#[test]
+fn work_that_a_human_merged_counts_once_it_is_accepted() {
+    for with_tick in [true, false] {
+        let repo = held();
+        let name = name(&repo);
+        assert!(texts(&repo).iter().all(|text| !text.contains(MERGED)), "{:?}", texts(&repo));
+        if with_tick {
+            repo.git(&["merge", "-q", "-X", "ours", "-m", "The work", &name]);
+        } else {
+            repo.git(&["checkout", "-q", &name, "--", "a.txt"]);
+            repo.git(&["commit", "-qm", "Half of the work"]);
+            assert!(texts(&repo).iter().all(|text| !text.contains(MERGED)), "{:?}", texts(&repo));
+            repo.git(&["checkout", "-q", &name, "--", "tests/check.sh"]);
+            repo.git(&["commit", "-qm", "The rest of it"]);
+        }
+        assert!(texts(&repo).iter().all(|text| text.contains(MERGED)), "{:?}", texts(&repo));
+        // Its test came with it, so the check is green, and proves nothing.
+        let ran = again(&repo);
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        let told = "the held work on `a is told` is on this branch, but no check proves it, since \
+                    its tests came with it; take it: ralph-copilot accept demo 'a is told'";
+        assert!(ran.stdout.contains(told), "{}", ran.stdout);
+        assert!(texts(&repo).iter().all(|text| text.contains(MERGED)), "{:?}", texts(&repo));
+        let ran = verify(&repo, &[]);
+        let said = if with_tick { (Some(4), "by hand  a is told") } else { (Some(0), "open") };
+        assert!(ran.code == said.0 && ran.stdout.contains(said.1), "{}", ran.stdout);
+        let ran = repo.ralph(&["accept", "demo", "6"]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(status(&repo).contains("  accepted by a human"), "{}", status(&repo));
+        assert!(texts(&repo).iter().all(|text| !text.contains(MERGED)), "{:?}", texts(&repo));
+        let ran = again(&repo);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(verify(&repo, &[]).code, Some(4));
+        assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
+    }
+}
+
+/// The commit is a human's: `verify` lists it, as it lists other tests that a human changes.
+#[test]
+fn work_that_a_human_ticked_together_with_its_test_is_not_forged() {
+    let repo = held();
+    assert_eq!(repo.ralph(&["retry", "demo", "a is told"]).code, Some(0));
+    repo.write("a.txt", "a, otherwise\n");
+    repo.write("tests/check.sh", "test -e a.txt\n");
+    assert_eq!(repo.ralph(&["tick", "demo", "6"]).code, Some(0));
+    repo.commit("I did it");
+    repo.write("README.md", "# More\n");
+    repo.commit("And this");
+    let ran = again(&repo);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let ran = verify(&repo, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("use `--allow-accepted`"), "{}", ran.stdout);
+    assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
+}
