@@ -247,6 +247,26 @@ fn checks_and_rules_come_from_the_base() {
     is(&repo, &[], 0, ["check", "open"], &[]);
 }
 
+/// The runner takes back what an agent wrote into TASK.md: nothing of it is left.
+#[test]
+fn an_edit_of_the_task_that_is_taken_back_is_only_listed() {
+    for edit in [TASK.replace("sh tests/run.sh", "true"), TASK.replace("LICENSE", "x")] {
+        let repo = branch();
+        repo.write("tasks/demo/TASK.md", edit);
+        repo.commit("simpler");
+        is(&repo, &[], 4, ["open", "open"], &["by_hand"]);
+        repo.write("tasks/demo/TASK.md", TASK);
+        repo.commit("as before");
+        let ran = repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+        is(&repo, &[], 0, ["check", "commit"], &["listed", "listed"]);
+        // The rules of the base hold all the same.
+        repo.write("LICENSE", "None.\n");
+        repo.commit("free");
+        is(&repo, &[], 4, ["check", "commit"], &["listed", "listed", "not_proven"]);
+    }
+}
+
 #[test]
 fn records_do_not_change() {
     let repo = worked(&[]);

@@ -53,13 +53,21 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
         Some(_) if allow_accepted => seen.len() - 1,
         _ => added,
     };
+    let is_as_added = head.is_some_and(|head| same_but_ticks(first, head));
+    let edit = |at: usize, what: &str| match is_as_added {
+        true => {
+            let what = format!("{what}, which a later commit takes back");
+            Remark { kind: RemarkKind::Listed, at, what }
+        }
+        false => human(at, what),
+    };
     for at in added.max(1)..seen.len() {
         let (before, now) = (&seen[at - 1], &seen[at]);
         if let Some(old) = &before.task {
             match &now.task {
                 Some(new) if same_but_ticks(old, new) => {}
-                Some(_) => remarks.push(human(at, "changes TASK.md beyond ticks")),
-                None => remarks.push(human(at, "removes TASK.md")),
+                Some(_) => remarks.push(edit(at, "changes TASK.md beyond ticks")),
+                None => remarks.push(edit(at, "removes TASK.md")),
             }
         }
         records(before, now, at, layout, &mut remarks);
