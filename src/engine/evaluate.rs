@@ -195,7 +195,7 @@ impl Run {
                 self.passed_since_proof = true;
                 self.proven_since_commit.push((key.clone(), *proof));
                 self.baseline.learn_passed(&evidence.checks);
-                self.origins.remove(key);
+                self.passed_from.extend(self.origins.remove_entry(key));
                 self.feedback.remove(key);
                 self.spent.unclear = 0;
             }

@@ -231,7 +231,7 @@ impl Run {
         steps
     }
 
-    fn has_held(&self) -> bool {
+    pub(super) fn has_held(&self) -> bool {
         self.state.criteria.iter().any(|entry| entry.held.is_some())
     }
 

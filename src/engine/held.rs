@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::EngineError;
 use super::finish::argument;
 use super::run::Run;
-use crate::model::{CheckResult, CriterionKey, HeldWork, Oid, Proof, Task};
+use super::stuck::ref_name;
+use crate::model::{CheckResult, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task};
 use crate::task::{self, Tick};
 use crate::verify::{
     CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
@@ -17,26 +18,16 @@ use crate::verify::{
 impl Run {
     /// Takes held work onto the branch whose checks pass now with the harness put back.
     pub(super) async fn judge_held(&mut self, task: &Task) -> Result<(), EngineError> {
-        let by_hand = task.criteria.iter().map(|it| &it.key);
-        let by_hand: Vec<CriterionKey> =
-            by_hand.filter(|key| self.is_merged_by_hand(key)).cloned().collect();
-        for CriterionKey { text, .. } in &by_hand {
-            let accept = &self.parts.commands.accept;
-            self.notice(&format!(
-                "the held work on `{text}` is on this branch, but no check proves it, since its \
-                 tests came with it; take it: {accept} {}",
-                argument(text)
-            ))?;
-        }
         if self.rooms.is_none() {
             return Ok(());
         }
-        let open = task.criteria.iter().filter(|criterion| !criterion.checked);
-        let held = open.filter_map(|criterion| {
-            let held = self.state.find(&criterion.key)?.held.clone()?;
-            (!by_hand.contains(&criterion.key)).then(|| (criterion.key.clone(), held))
+        let held = task.criteria.iter().filter_map(|criterion| {
+            let entry = self.state.find(&criterion.key).filter(|entry| entry.proof.is_none())?;
+            let is_here = self.is_on_branch(&criterion.key);
+            let held = entry.held.clone().filter(|_| is_here || !criterion.checked)?;
+            Some((criterion.key.clone(), held, is_here))
         });
-        for (key, held) in held.collect::<Vec<_>>() {
+        for (key, held, is_here) in held.collect::<Vec<_>>() {
             let merged = match self.parts.repo.merged(&held, &self.parts.layout) {
                 Ok(merged) => merged,
                 Err(error @ (VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. })) => {
@@ -46,7 +37,7 @@ impl Run {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let proved = self.prove_held(task, &key, &merged).await?;
+            let proved = self.prove_held(task, &key, (&held, &merged), is_here).await?;
             if self.interrupted().is_some() {
                 return Ok(());
             }
@@ -55,14 +46,23 @@ impl Run {
             } else {
                 let why = reasons(&proved, &key, "with the held work").into_iter().next();
                 let why = why.or_else(|| self.why_not(&proved)).unwrap_or_default();
-                self.notice(&format!("`{}` stays held: {why}", key.text))?;
+                let accept = &self.parts.commands.accept;
+                let here = match is_here {
+                    true => format!(
+                        "; the work is on this branch; to take it as it is: {accept} {}",
+                        argument(&key.text)
+                    ),
+                    false => String::new(),
+                };
+                self.notice(&format!("`{}` stays held: {why}{here}", key.text))?;
             }
         }
         Ok(())
     }
 
-    /// Did a human bring held work onto the branch, and with it the tests that it changes?
-    pub(super) fn is_merged_by_hand(&self, key: &CriterionKey) -> bool {
+    /// Is held work on the branch, with the tests that it changes? A human merged it, or a proof at
+    /// the end held it.
+    pub(super) fn is_on_branch(&self, key: &CriterionKey) -> bool {
         let entry = self.state.find(key).filter(|entry| entry.proof.is_none());
         let Some(held) = entry.and_then(|entry| entry.held.as_ref()) else { return false };
         // A clone may not have the work.
@@ -97,7 +97,8 @@ impl Run {
         &mut self,
         task: &Task,
         key: &CriterionKey,
-        merged: &Oid,
+        (held, merged): (&HeldWork, &Oid),
+        is_here: bool,
     ) -> Result<Proved, EngineError> {
         let everything = plan(task, CheckPhase::Baseline, self.baseline.millis());
         let planned: Vec<PlannedCheck> = everything
@@ -106,7 +107,34 @@ impl Run {
             .collect();
         self.notice(&format!("judging the held work on `{}` again", key.text))?;
         let checks = Arc::clone(&self.parts.checks);
-        self.prove_at(Warmth::Warm, merged, (task, Some(key)), (&planned, checks.as_ref())).await
+        let harness = match self.harness() {
+            // A human who merged the work changed the harness with it.
+            Some(harness) if is_here => {
+                let repo = self.parts.repo.as_ref();
+                let changes = repo.between(&held.base, &held.commit)?.into_iter();
+                let paths: Vec<_> = changes.map(|change| change.path).collect();
+                Some(repo.laid_over(harness, &held.base, &paths)?)
+            }
+            harness => harness.cloned(),
+        };
+        let to_run = (planned.as_slice(), checks.as_ref());
+        self.prove_against(harness.as_ref(), (Warmth::Warm, merged), (task, Some(key)), to_run)
+            .await
+    }
+
+    /// Holds a criterion whose check fails with the old harness at the end. Its commits stay on the
+    /// branch, since later work may rest on them.
+    pub(super) fn hold_at_end(&mut self, key: &CriterionKey, why: &str) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let name = parts.layout.held_ref(&ref_name(key));
+        let commit = parts.repo.checkpoint()?.head;
+        parts.repo.keep(&name, &commit)?;
+        let since = [self.passed_from.get(key), self.state.start.as_ref()];
+        let base = since.into_iter().flatten().next().unwrap_or(&commit).clone();
+        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base });
+        let (criterion, reason) = (key.clone(), why.to_owned());
+        self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;
+        Ok(())
     }
 
     fn take_held(

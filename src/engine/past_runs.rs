@@ -112,7 +112,8 @@ pub(super) fn proven_here(
             {
                 proven.insert(criterion.clone());
             }
-            EventKind::CriterionReopened { criterion, .. } => drop(proven.take(criterion)),
+            EventKind::CriterionReopened { criterion, .. }
+            | EventKind::CriterionHeld { criterion, .. } => drop(proven.take(criterion)),
             _ => {}
         })?;
     }

@@ -44,8 +44,20 @@ impl Run {
         about: (&Task, Option<&CriterionKey>),
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
+        let harness = self.harness().cloned();
+        self.prove_against(harness.as_ref(), (warmth, commit), about, to_run).await
+    }
+
+    /// Proves a commit with another harness than the run's.
+    pub(super) async fn prove_against(
+        &mut self,
+        harness: Option<&Oid>,
+        (warmth, commit): (Warmth, &Oid),
+        about: (&Task, Option<&CriterionKey>),
+        to_run: (&[PlannedCheck], &dyn Checks),
+    ) -> Result<Proved, EngineError> {
         let Some(mut rooms) = self.rooms.take() else { return Ok(Proved::default()) };
-        let proved = self.prove_in((&mut rooms, warmth), commit, about, to_run).await;
+        let proved = self.prove_in((&mut rooms, warmth), (commit, harness), about, to_run).await;
         self.rooms = Some(rooms);
         proved
     }
@@ -84,7 +96,7 @@ impl Run {
     async fn prove_in(
         &self,
         room: (&mut ProofRooms, Warmth),
-        commit: &Oid,
+        (commit, harness): (&Oid, Option<&Oid>),
         (task, focus): (&Task, Option<&CriterionKey>),
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
@@ -94,7 +106,7 @@ impl Run {
             repo: self.parts.repo.as_ref(),
             layout: &self.parts.layout,
             table: &self.parts.table,
-            harness: self.harness(),
+            harness,
             may_change: &may_change,
             protect: &protect,
             first_seen: &self.state.first_seen,

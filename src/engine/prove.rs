@@ -201,7 +201,7 @@ impl Run {
         let proven: Vec<_> = ticked_without_proof(task, &self.state)
             .filter(|criterion| !criterion.verify.is_empty() && !failed(&criterion.key))
             .filter(|criterion| !self.open_before.contains(&criterion.key))
-            .filter(|criterion| !self.is_merged_by_hand(&criterion.key))
+            .filter(|criterion| !self.is_on_branch(&criterion.key))
             .map(|criterion| criterion.key.clone())
             .collect();
         let proof = self.place_proof();
@@ -274,7 +274,10 @@ impl Run {
         let proven =
             |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
         let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
-        if !own.is_empty() || !broken.check.whole_task || self.is_no_worse(&broken.check) {
+        // One criterion is held for the harness that a check of the whole task needs.
+        let is_held = broken.kind == FindingKind::HarnessNeeded && self.has_held();
+        let is_whole = broken.check.whole_task && !is_held;
+        if !own.is_empty() || !is_whole || self.is_no_worse(&broken.check) {
             return own;
         }
         let last = self
@@ -306,6 +309,11 @@ impl Run {
         }
         // There is state to commit, even without an iteration.
         self.worked_at_all = true;
+        if broken.kind == FindingKind::HarnessNeeded {
+            self.hold_at_end(key, &broken.reason)?;
+            return Ok(None);
+        }
+        let entry = self.state.entry(key);
         let goes_on = if broken.kind == FindingKind::Flaky {
             // It costs no attempt.
             let times = self.flaky_at_end.entry(key.clone()).or_default();

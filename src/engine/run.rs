@@ -170,6 +170,8 @@ pub struct Run {
     pub(super) artefacts: BTreeSet<PathBuf>,
     /// The commit before the first attempt of this run at a criterion.
     pub(super) origins: HashMap<CriterionKey, Oid>,
+    /// The same of criteria that passed in this run.
+    pub(super) passed_from: HashMap<CriterionKey, Oid>,
     /// The last verdict's findings on each criterion.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     /// The guard's denials in attempts on open criteria.
@@ -234,6 +236,7 @@ impl Run {
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
+            passed_from: HashMap::new(),
             feedback: HashMap::new(),
             denials: HashMap::new(),
             failed_checks: HashMap::new(),

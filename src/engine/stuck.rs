@@ -153,7 +153,7 @@ impl Run {
 }
 
 /// The name of a criterion in refs.
-fn ref_name(key: &CriterionKey) -> String {
+pub(super) fn ref_name(key: &CriterionKey) -> String {
     let digest = Sha256::digest(format!("{}{}", key.text, key.occurrence));
     digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -223,10 +223,8 @@ impl RunView {
             EventKind::CriterionBlocked { criterion, .. } => {
                 self.criterion(criterion).blocked = true;
             }
-            EventKind::CriterionHeld { criterion, reason, .. } => {
-                self.criterion(criterion).finding = Some(reason.clone());
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
+            EventKind::CriterionHeld { criterion, reason, .. }
+            | EventKind::CriterionReopened { criterion, reason } => {
                 let known = self.criterion(criterion);
                 known.proof = None;
                 known.finding = Some(reason.clone());

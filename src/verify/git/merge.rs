@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{ErrorCode, MergeOptions, Repository};
+use git2::{Commit, ErrorCode, MergeOptions, Repository, Tree};
 
 use super::edited::edited;
 use super::git_repo::GitRepo;
@@ -28,14 +28,13 @@ impl GitRepo {
         layout: &Layout,
     ) -> Result<bool, VerifyError> {
         let failed = self.failed("look for held work on the branch");
-        let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?.id();
-        let work = self.commit(repo, &held.commit)?.id();
-        if head == work || repo.graph_descendant_of(head, work).map_err(&failed)? {
+        let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?;
+        if has(repo, &head, &self.commit(repo, &held.commit)?).map_err(&failed)? {
             return Ok(true);
         }
         let changed = self.between_in(repo, &held.base, &held.commit)?;
         let mut work = changed.iter().filter(|it| !layout.is_state_file(&it.path)).peekable();
-        let differs = self.between_in(repo, &oid(head), &held.commit)?;
+        let differs = self.between_in(repo, &oid(head.id()), &held.commit)?;
         let is_there = |path: &Path| differs.iter().all(|change| change.path != path);
         Ok(work.peek().is_some() && work.all(|change| is_there(&change.path)))
     }
@@ -54,6 +53,15 @@ impl GitRepo {
             self.commit(repo, id).map_err(missing)
         };
         let (base, theirs) = (fetched(&held.base)?, fetched(&held.commit)?);
+        let nobody = signature(&Identity::of_the_runner().author).map_err(&failed)?;
+        let commit = |tree: &Tree<'_>, parents: &[&Commit<'_>]| {
+            let message = "held work on top of the branch";
+            repo.commit(None, &nobody, &nobody, message, tree, parents).map(oid)
+        };
+        if has(repo, &head, &theirs).map_err(&failed)? {
+            // A human solved the conflicts, or later work rests on it.
+            return head.tree().and_then(|tree| commit(&tree, &[&head])).map_err(&failed);
+        }
         let (base_tree, ours) = (base.tree().map_err(&failed)?, head.tree().map_err(&failed)?);
         let theirs_tree = theirs.tree().map_err(&failed)?;
         let kept: Vec<TreeEdit> = layout
@@ -79,11 +87,7 @@ impl GitRepo {
             return Err(VerifyError::Conflicts { paths: listed(&paths), held: held.name.clone() });
         }
         let tree = index.write_tree_to(repo).and_then(|id| repo.find_tree(id)).map_err(&failed)?;
-        let nobody = signature(&Identity::of_the_runner().author).map_err(&failed)?;
-        let message = "held work on top of the branch";
-        repo.commit(None, &nobody, &nobody, message, &tree, &[&head, &theirs])
-            .map(oid)
-            .map_err(failed)
+        commit(&tree, &[&head, &theirs]).map_err(failed)
     }
 
     /// Moves the branch to the result of [`Self::merged_in`], with these files written over it.
@@ -131,6 +135,11 @@ impl GitRepo {
             .map_err(self.failed("move the branch"))?;
         Ok(oid(id))
     }
+}
+
+/// Is a commit in the history of HEAD?
+fn has(repo: &Repository, head: &Commit<'_>, work: &Commit<'_>) -> Result<bool, git2::Error> {
+    Ok(head.id() == work.id() || repo.graph_descendant_of(head.id(), work.id())?)
 }
 
 fn listed(paths: &[PathBuf]) -> String {

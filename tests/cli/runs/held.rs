@@ -64,8 +64,9 @@ fn work_that_a_human_merged_counts_once_it_is_accepted() {
         // Its test came with it, so the check is green, and proves nothing.
         let ran = again(&repo);
         assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
-        let told = "the held work on `a is told` is on this branch, but no check proves it, since \
-                    its tests came with it; take it: ralph-copilot accept demo 'a is told'";
+        let told = "`a is told` stays held: `sh tests/check.sh` fails with the held work, with \
+                    tests/check.sh as it was; the work is on this branch; to take it as it is: \
+                    ralph-copilot accept demo 'a is told'";
         assert!(ran.stdout.contains(told), "{}", ran.stdout);
         assert!(texts(&repo).iter().all(|text| text.contains(MERGED)), "{:?}", texts(&repo));
         let ran = verify(&repo, &[]);
@@ -98,5 +99,56 @@ fn work_that_a_human_ticked_together_with_its_test_is_not_forged() {
     let ran = verify(&repo, &[]);
     assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("use `--allow-accepted`"), "{}", ran.stdout);
+    assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
+}
+
+/// Whoever brings the work onto the branch, `may_change` allows its tests.
+#[test]
+fn merged_work_is_proven_once_its_tests_may_change() {
+    for with_tick in [true, false] {
+        let repo = held();
+        let name = name(&repo);
+        match with_tick {
+            true => drop(repo.git(&["merge", "-q", "-X", "ours", "-m", "The work", &name])),
+            false => drop(repo.git(&["checkout", "-q", &name, "--", "a.txt", "tests/check.sh"])),
+        }
+        let may_change = "---\nmay_change: [\"tests/**\"]\n";
+        repo.write("tasks/demo/TASK.md", repo.task().replacen("---\n", may_change, 1));
+        repo.commit("Its tests may change");
+        let ran = again(&repo);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(status(&repo).contains("  proven by its check"), "{}", status(&repo));
+        assert_eq!(verify(&repo, &[]).code, Some(4));
+        assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
+    }
+}
+
+/// With `proof: end`, the room sees the old tests only when other work rests on the weaker ones.
+#[test]
+fn a_weaker_test_that_the_proof_at_the_end_finds_is_held_too() {
+    let task = TASK.replacen("---\n", "---\nproof: end\n", 1)
+        + "- [ ] b is there\n  - verify: `test -e b.txt`\n";
+    let build = BUILD.replacen("\\[ \\]/[x]/", "\\[ \\] a/[x] a/", 1);
+    let repo = Repo::with(&task, &[("tests/check.sh", "exit 1\n"), ("build.sh", &build)]);
+    repo.git(&["branch", "base"]);
+    let script = "turns: [{match: a is told, steps: [{run: sh build.sh}]}, {match: b is there, \
+                  steps: [{write: {path: b.txt, text: b}}, {tick: '{criterion}'}, {commit: b}]}]";
+    let ran = repo.run(script, &["--sandbox=off"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let state = repo.state();
+    let of = |at: usize, key: &str| state["criteria"][at][key].clone();
+    assert_eq!((of(0, "attempts"), of(0, "proof")), (0.into(), serde_json::Value::Null));
+    assert_eq!(of(1, "proof"), "check");
+    assert_eq!(of(0, "held")["name"], name(&repo));
+    assert!(repo.task().contains("- [ ] a is told") && repo.task().contains("- [x] b is there"));
+    assert!(ran.stdout.contains("held for review: `a is told`"), "{}", ran.stdout);
+    // It stays so, and a human can take it, or let the agent work on it.
+    let ran = again(&repo);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("`a is told` stays held"), "{}", ran.stdout);
+    assert_eq!(verify(&repo, &[]).code, Some(0));
+    assert_eq!(repo.ralph(&["accept", "demo", "a is told"]).code, Some(0));
+    let ran = again(&repo);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
 }
