@@ -9,11 +9,11 @@ use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{
-    CheckResult, CheckWrote, EventKind, Proof, ProofMode, Record as _, Task, Totals,
+    CheckResult, CheckWrote, CriterionKey, EventKind, Proof, ProofMode, Record as _, Task, Totals,
 };
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
-    first_seen, may_lack, plan, room_lacks, silent_services,
+    first_seen, lost_input, may_lack, names, plan, room_lacks, silent_services,
 };
 
 impl Run {
@@ -197,6 +197,7 @@ impl Run {
                 cannot.extend(rooms.cannot_run(check)?);
             }
         }
+        cannot.extend(self.lost_since_proof(task, results)?);
         if !cannot.is_empty() {
             return Err(EngineError::RoomLacks { what: cannot.join("\n") });
         }
@@ -223,6 +224,35 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Checks of proven criteria that lack something on this machine: that does not open the
+    /// criteria again.
+    fn lost_since_proof(
+        &mut self,
+        task: &Task,
+        results: &[CheckResult],
+    ) -> Result<Vec<String>, EngineError> {
+        let Some(rooms) = &mut self.rooms else { return Ok(Vec::new()) };
+        let is_proven = |key: &CriterionKey| {
+            task.criteria.iter().any(|it| it.checked && it.key == *key)
+                && self.state.find(key).is_some_and(|entry| entry.proof.is_some())
+        };
+        let red = results.iter().filter(|it| !it.passed() && it.criteria.iter().any(is_proven));
+        let red: Vec<&CheckResult> = red.collect();
+        if red.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The last run's files count, too: what a human removed since is not this machine's fault.
+        let repo = self.parts.repo.as_ref();
+        let mut own = names(&repo.files(&repo.checkpoint()?.head, &[])?);
+        if let Some(Ok(files)) = rooms.last_head().map(|last| repo.files(&last, &[])) {
+            own.extend(names(&files));
+        }
+        let room = rooms.warm()?;
+        let lost =
+            red.into_iter().filter_map(|check| lost_input(check, &own, |it| room.ignores(it)));
+        Ok(lost.collect())
     }
 
     async fn compare_with_tree(

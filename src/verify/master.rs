@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use self::copy::{copy, remove};
 pub(super) use self::ignored_copy::IgnoredCopy;
 pub use self::ignored_copy::Warmth;
-use self::ignored_copy::is_built;
+pub(super) use self::ignored_copy::is_built;
 use self::stamps::{Stamps, scan};
 use super::error::VerifyError;
 use super::layout::Layout;

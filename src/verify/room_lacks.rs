@@ -145,7 +145,7 @@ pub fn setup_failed(setup: &CheckResult) -> String {
 }
 
 /// The remedy for a sign in an output.
-fn help((signs, help): &Sign, output: &str) -> String {
+pub(super) fn help((signs, help): &Sign, output: &str) -> String {
     let is = |sign| signs.contains(&sign);
     if is("ECONNREFUSED")
         && let Some((host, port)) = refused(output)
@@ -344,7 +344,7 @@ fn is_script(output: &str, name: &str) -> bool {
 }
 
 /// The program that a shell could not start.
-fn missing_program(output: &str) -> Option<String> {
+pub(super) fn missing_program(output: &str) -> Option<String> {
     const AFTER: [&str; 5] = [
         ": not found",
         ": command not found",
@@ -361,7 +361,7 @@ fn missing_program(output: &str) -> Option<String> {
 }
 
 /// The module, package or program that an output misses.
-fn missing_name(output: &str) -> Option<String> {
+pub(super) fn missing_name(output: &str) -> Option<String> {
     const BEFORE: [&str; 6] = [
         "No module named ",
         "Cannot find module ",
@@ -383,10 +383,15 @@ fn missing_name(output: &str) -> Option<String> {
 }
 
 /// Signs of a missing part in an output, and the remedy.
-type Sign = (&'static [&'static str], &'static str);
+pub(super) type Sign = (&'static [&'static str], &'static str);
 
-fn sign(check: &CheckResult) -> Option<&'static Sign> {
+pub(super) fn sign(check: &CheckResult) -> Option<&'static Sign> {
     SIGNS.iter().find(|sign| has(check, sign))
+}
+
+/// Is a sign about a module or a program?
+pub(super) fn is_about_modules((signs, _): &Sign) -> bool {
+    ["No module named", "Cannot find module"].iter().any(|about| signs.contains(about))
 }
 
 fn has(check: &CheckResult, (signs, _): &Sign) -> bool {
@@ -398,7 +403,7 @@ fn ended(check: &CheckResult) -> String {
 }
 
 /// An excerpt of its output, indented.
-fn output(check: &CheckResult) -> String {
+pub(super) fn output(check: &CheckResult) -> String {
     const LINES: usize = 8;
     let lines = excerpt(&check.output, LINES);
     if lines.is_empty() {

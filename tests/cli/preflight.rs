@@ -103,3 +103,49 @@ fn what_tree_and_room_both_lack_is_told_before_the_work() {
     let told = "not because of the work: No module named 'retry'";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }
+
+/// A file that only a machine has, or a module: what was proven with it stays proven.
+#[test]
+fn a_proven_criterion_whose_check_lacks_something_here_is_not_opened_again() {
+    let check = "grep -q key .env && python3 tests/app.py";
+    let task = format!("# Demo\n\n- [ ] app\n  - verify: `{check}`\n- [ ] b\n");
+    let test = "import sys\nsys.path.insert(0, 'deps')\nimport quern\nopen('app.txt')\n";
+    let files = [("tests/app.py", test), (".gitignore", ".env\ndeps/\n")];
+    for (lost, missing) in [(".env", "`.env` is missing"), ("deps", "`quern` is missing")] {
+        let repo = Repo::with(&task, &files);
+        repo.git(&["switch", "--quiet", "--create", "work"]);
+        repo.write(".env", "key=1\n");
+        repo.write("deps/quern.py", "");
+        let script = "turns: [{match: app, steps: [{write: {path: app.txt, text: a}}, \
+                      {tick: '{criterion}'}, {progress: a}, {commit: a}]}]";
+        let ran = repo.run(script, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+        // A clone has neither.
+        let to = repo.beside(&format!("clone-{lost}")).display().to_string();
+        repo.git(&["clone", "--quiet", "--branch", "work", ".", &to]);
+        let path = std::path::Path::new(&to);
+        let mut command = repo.command(&["verify", "demo", "--base", "origin/main"]);
+        command.current_dir(path);
+        std::fs::create_dir(path.join("deps")).expect("made");
+        if lost == "deps" {
+            std::fs::write(path.join(".env"), "key=1\n").expect("written");
+        }
+        let ran = crate::repo::finish(command);
+        assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("setup:"), "{}", ran.stderr);
+        // Nor has this machine, from now on.
+        let moved = std::fs::rename(repo.path(lost), repo.beside("lost"));
+        moved.expect("moved away");
+        let ran = repo.run(IDLE, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(missing) && ran.stderr.contains("setup:"), "{}", ran.stderr);
+        assert!(repo.task().contains("[x] app"), "{}", repo.task());
+        assert_eq!(repo.state()["criteria"][0]["proof"], "check");
+        // A file of the repository is no fault of the machine.
+        std::fs::rename(repo.beside("lost"), repo.path(lost)).expect("moved back");
+        repo.git(&["rm", "--quiet", "app.txt"]);
+        repo.commit("away with it");
+        let ran = repo.run(IDLE, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    }
+}

@@ -20,6 +20,7 @@ use crate::verify::error::VerifyError;
 use crate::verify::harness::{SourceTree, Table};
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
+use crate::verify::lost_input::{lost_file, names};
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
@@ -271,7 +272,10 @@ impl Deriving<'_> {
             let now = proved.checks.iter().find(|now| now.command == check.command);
             let Some(now) = now else { continue };
             let room = rooms.warm()?;
-            if let Some(lacks) = lacks_in_both(check, now, &self.names, |path| room.ignores(path)) {
+            let lacks = lacks_in_both(check, now, &self.names, |path| room.ignores(path));
+            let at_tick = "fails at the commit that ticks it";
+            let lacks = lacks.or_else(|| lost_file(now, at_tick, |path| room.ignores(path)));
+            if let Some(lacks) = lacks {
                 return Ok(Err(lacks));
             }
         }
@@ -411,19 +415,6 @@ fn checks_in(code: &str) -> usize {
         .expect("a valid pattern")
     });
     CHECKS.find_iter(code).count()
-}
-
-/// Names of files and folders.
-fn names(files: &dyn SourceTree) -> Vec<String> {
-    let names = files.paths().keys().flat_map(|path| {
-        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        parts.chain(stem).collect::<Vec<_>>()
-    });
-    let mut names: Vec<String> = names.collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 /// Adds the checks of a criterion, and why they prove nothing.

@@ -113,7 +113,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> VerifyError {
 }
 
 /// Whether a build makes a path anew.
-pub(super) fn is_built(path: &Path) -> bool {
+pub(in crate::verify) fn is_built(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| BUILT.contains(&name) || name.ends_with(".pyc"))
 }
