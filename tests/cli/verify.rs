@@ -232,8 +232,18 @@ fn checks_and_rules_come_from_the_base() {
     repo.write("sq.sh", "echo 1\n");
     repo.commit("work");
     is(&repo, &[], 4, ["not proven", "open"], &["by_hand"]);
-    // With it, the branch's own criteria count: the check was green before the work.
-    is(&repo, &["--allow-accepted"], 10, ["forged", "open"], &["by_hand"]);
+    // With it, the branch's own criteria count: the check was green before the work, so that only
+    // the commit proves it.
+    is(&repo, &["--allow-accepted"], 0, ["commit", "open"], &["by_hand"]);
+    is(&repo, &["--allow-accepted", "--require-checks"], 4, ["not proven", "open"], &["by_hand"]);
+    // The base's own check was green, too, and no proof is older.
+    let repo = Repo::with(&TASK.replace("sh tests/run.sh", "true"), &FILES);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    tick(&repo, "squares");
+    claim(&repo, &[("squares", "check")]);
+    repo.write("sq.sh", "echo 1\n");
+    repo.commit("work");
+    is(&repo, &["--allow-accepted"], 10, ["forged", "open"], &[]);
     let repo = worked(&[]);
     repo.write("LICENSE", "None.\n");
     repo.commit("free");

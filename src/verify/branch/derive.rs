@@ -10,6 +10,7 @@ use globset::GlobSet;
 use regex::Regex;
 
 use super::claims::{Claims, TickClaim};
+use super::records::same_checks;
 use super::seen::Seen;
 use crate::model::{
     CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, PathChange, Proof, Task, forget_tests,
@@ -195,6 +196,13 @@ impl Derivation<'_> {
         found.flatten().map(|from| (from + 1, id(from), id(from + 1))).collect()
     }
 
+    /// Does a criterion have other checks than when the branch began? Then its proof may be older
+    /// than they are.
+    fn has_new_check(&self, key: &CriterionKey) -> bool {
+        let first = self.seen.iter().find_map(|seen| seen.task.as_ref());
+        first.is_some_and(|first| !same_checks(first, self.task, key))
+    }
+
     /// The checks of all ticks, and of the whole task.
     fn needed(&self) -> Vec<PlannedCheck> {
         let mut task = self.task.clone();
@@ -328,7 +336,8 @@ impl Deriving<'_> {
             why.push(format!("no commit of `{text}` changes anything but the task's state files"));
             return None;
         }
-        if matches!(claim.claimed, Some(Proof::Check | Proof::Tree)) {
+        let claims_check = matches!(claim.claimed, Some(Proof::Check | Proof::Tree));
+        if claims_check && !self.it.has_new_check(&claim.key) {
             why.push("its checks were green before the work".to_owned());
             return None;
         }

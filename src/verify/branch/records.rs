@@ -4,10 +4,10 @@
 //! Invariant: pure. A proof never changes, and goes only with its tick.
 
 use super::seen::{Remark, RemarkKind, Seen};
-use crate::model::{Proof, Task, TaskState};
+use crate::model::{CriterionKey, Proof, Task, TaskState};
 use crate::verify::layout::Layout;
 
-/// Adds remarks about the commit at `at`.
+/// Adds remarks about the commit at `at`. `first` is the task as the branch found or added it.
 pub(super) fn records(
     before: &Seen,
     now: &Seen,
@@ -81,4 +81,13 @@ fn blank(task: &Task) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Does a criterion have the same checks in two versions of TASK.md?
+pub(super) fn same_checks(old: &Task, new: &Task, key: &CriterionKey) -> bool {
+    let checks = |task: &Task| {
+        let own = task.criteria.iter().find(|criterion| criterion.key == *key)?;
+        Some(own.verify.iter().map(|it| it.command.clone()).collect::<Vec<_>>())
+    };
+    checks(old) == checks(new)
 }
