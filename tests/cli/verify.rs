@@ -278,6 +278,17 @@ fn an_edit_of_the_task_that_is_taken_back_is_only_listed() {
 }
 
 #[test]
+fn a_proof_of_an_open_criterion_is_named() {
+    let repo = branch();
+    claim(&repo, &[("squares", "check")]);
+    repo.commit("work");
+    is(&repo, &[], 0, ["open", "open"], &["listed"]);
+    let ran = repo.ralph(&["verify", "demo", "--base", "main"]);
+    let told = "has a proof of `squares` in state.json and an open box";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+}
+
+#[test]
 fn records_do_not_change() {
     let repo = worked(&[]);
     claim(&repo, &[("squares", "commit")]);

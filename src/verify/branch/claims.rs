@@ -4,8 +4,8 @@
 
 use super::records::{records, same_but_ticks};
 use super::seen::{Remark, RemarkKind, Seen};
-use crate::model::{CriterionKey, Oid, Proof, Task};
-use crate::verify::layout::Layout;
+use crate::model::{Criterion, CriterionKey, Oid, Proof, Task};
+use crate::verify::layout::{Layout, STATE, TASK};
 
 /// A criterion that is ticked at the head and was not at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +90,17 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
     for tick in found.iter().filter(|tick| tick.claimed == Some(Proof::Accepted)) {
         let what = format!("takes `{}` without proof: accepted by hand", tick.key.text);
         remarks.push(human(tick.at, &what));
+    }
+    let open = head.iter().flat_map(|task| &task.criteria).filter(|criterion| !criterion.checked);
+    for Criterion { key, .. } in open {
+        if head_state.and_then(|state| state.find(key)?.proof).is_some() {
+            let files = [layout.file(STATE), layout.file(TASK)];
+            let changes =
+                |seen: &Seen| seen.commit.changes.iter().any(|it| files.contains(&it.path));
+            let at = seen.iter().rposition(changes).unwrap_or(0);
+            let what = format!("has a proof of `{}` in state.json and an open box", key.text);
+            remarks.push(Remark { kind: RemarkKind::Listed, at, what });
+        }
     }
     let ticked = first.criteria.iter().filter(|criterion| criterion.checked && !holds_work);
     let before = ticked.map(|criterion| criterion.key.clone()).collect();
