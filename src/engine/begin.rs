@@ -9,7 +9,8 @@ use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{
-    CheckResult, CheckWrote, CriterionKey, EventKind, Proof, ProofMode, Record as _, Task, Totals,
+    CheckResult, CheckWrote, CriterionKey, EventKind, FirstSeen, Proof, ProofMode, Record as _,
+    Task, Totals,
 };
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
@@ -116,7 +117,8 @@ impl Run {
         let results = proved.checks;
         self.tell_what_lacks(task, in_room, &results)?;
         self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;
-        self.remember_first(&results, &proved.wrote)?;
+        let new = self.remember_first(&results, &proved.wrote)?;
+        self.rest_on_commits(task, &results, &new)?;
         self.baseline = Baseline::new(results);
         Ok(())
     }
@@ -141,18 +143,46 @@ impl Run {
         }
     }
 
-    /// Remembers how commands ended that never ran before in this task.
+    /// Proofs whose checks a human replaced by ones that pass already: only the commits are left
+    /// of them. Where the new checks fail, the proof at the end opens the criterion.
+    fn rest_on_commits(
+        &mut self,
+        task: &Task,
+        results: &[CheckResult],
+        new: &[FirstSeen],
+    ) -> Result<(), EngineError> {
+        let is_new = |command: &str| new.iter().any(|seen| seen.command == command);
+        for criterion in task.criteria.iter().filter(|it| it.checked) {
+            let has_new = criterion.verify.iter().any(|it| is_new(&it.command));
+            let entry = self.state.find(&criterion.key);
+            let by_check =
+                entry.is_some_and(|it| matches!(it.proof, Some(Proof::Check | Proof::Tree)));
+            if !has_new || !by_check || !self.state.passed_first(criterion, results) {
+                continue;
+            }
+            self.state.entry(&criterion.key).proof = Some(Proof::Commit);
+            // There is state to commit, even without an iteration.
+            self.worked_at_all = true;
+            self.notice(&format!(
+                "`{}` has new checks, which pass already: only its commits prove it",
+                criterion.key.text
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Remembers how commands ended that never ran before in this task, and returns these.
     fn remember_first(
         &mut self,
         results: &[CheckResult],
         wrote: &[CheckWrote],
-    ) -> Result<(), EngineError> {
+    ) -> Result<Vec<FirstSeen>, EngineError> {
         let head = self.parts.repo.checkpoint()?.head;
         let start = self.parts.repo.files(&head, &[])?;
         let mut seen = first_seen((results, wrote), &start, &self.parts.table);
         seen.retain(|seen| self.state.first_seen(&seen.command).is_none());
-        self.state.first_seen.append(&mut seen);
-        Ok(())
+        self.state.first_seen.extend_from_slice(&seen);
+        Ok(seen)
     }
 
     /// If the room proves only at the end: a check that is green in the working tree must be green

@@ -47,7 +47,7 @@ pub(super) fn derive_again(
     let claimed: Vec<(&Criterion, Claim)> = claimed.filter(|(it, _)| it.checked).collect();
     if !claimed.is_empty() {
         let history = History::read(repo, layout, state.start.as_ref())?;
-        for (Criterion { key, .. }, claim) in claimed {
+        for (Criterion { key, verify, .. }, claim) in claimed {
             let (is_shown, why) = match claim {
                 Claim::Work => (
                     history.shows_work(repo, layout, key)?
@@ -63,6 +63,15 @@ pub(super) fn derive_again(
                 state.entry(key).proof = None;
                 notices
                     .push(format!("state.json says that `{}` {why}: it is not proven", key.text));
+                continue;
+            }
+            let entry = state.entry(key);
+            if verify.is_empty() && matches!(entry.proof, Some(Proof::Check | Proof::Tree)) {
+                entry.proof = Some(Proof::Commit);
+                notices.push(format!(
+                    "`{}` has no check any more: only its commits prove it",
+                    key.text
+                ));
             }
         }
     }

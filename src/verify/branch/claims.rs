@@ -70,7 +70,7 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
                 None => remarks.push(edit(at, "removes TASK.md")),
             }
         }
-        records(before, now, at, layout, &mut remarks);
+        records(before, now, at, (layout, first), &mut remarks);
     }
     let ticks = ticks(seen, start, added);
     let head_state = seen.last().and_then(|seen| seen.state.as_ref()?.as_ref().ok());

@@ -12,7 +12,7 @@ pub(super) fn records(
     before: &Seen,
     now: &Seen,
     at: usize,
-    layout: &Layout,
+    (layout, first): (&Layout, &Task),
     remarks: &mut Vec<Remark>,
 ) {
     let mut remark = |kind, what: String| remarks.push(Remark { kind, at, what });
@@ -40,7 +40,10 @@ pub(super) fn records(
             let still = new.and_then(|new| new.find(&entry.key)?.proof);
             // A proof room confirmed a result of the working tree.
             let is_seen = entry.proof == Some(Proof::Tree) && still == Some(Proof::Check);
-            if still != entry.proof && !is_seen && is_ticked {
+            // Only the commit is left where the check that proved it is gone.
+            let is_less = still == Some(Proof::Commit)
+                && now.task.as_ref().is_some_and(|now| !same_checks(first, now, &entry.key));
+            if still != entry.proof && !is_seen && !is_less && is_ticked {
                 let what = match still {
                     Some(_) => "changes the proof of",
                     None => "removes the proof of",

@@ -104,3 +104,47 @@ fn required_checks_are_required_of_what_is_ticked() {
     }
     assert_eq!(repo.subjects(), [""; 0]);
 }
+
+/// The check that proved it is gone: only the commit is left, unless a new check was red.
+#[test]
+fn a_proof_does_not_outlive_its_check() {
+    let task = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
+    let script = "turns: [{steps: [{write: {path: a.txt, text: a}}, {tick: '{criterion}'}, \
+                  {progress: a}, {commit: a}]}]";
+    for (new, said) in [
+        ("", "`a is there` has no check any more"),
+        ("  - verify: `grep -q a a.txt`\n", "`a is there` has new checks, which pass already"),
+    ] {
+        let repo = Repo::new(task);
+        repo.git(&["branch", "base"]);
+        assert_eq!(repo.run(script, &[]).code, Some(0));
+        assert_eq!(status(&repo), "3  [x] a is there  proven by its check\n");
+        let changed = repo.task().replace("  - verify: `test -e a.txt`\n", new);
+        repo.write("tasks/demo/TASK.md", changed);
+        repo.commit("Another check");
+        let ran = run(&repo, &[]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+        for _ in 0..2 {
+            assert_eq!(status(&repo), "3  [x] a is there  proven by a commit\n");
+            assert_eq!(run(&repo, &[]).code, Some(0));
+        }
+        assert_eq!(repo.status(), "");
+        let verify = ["verify", "demo", "--base", "base", "--allow-accepted"];
+        assert_eq!(repo.ralph(&verify[..4]).code, Some(4));
+        assert_eq!(repo.ralph(&verify).code, Some(0));
+    }
+    // One that fails is work to do.
+    let repo = Repo::new(task);
+    assert_eq!(repo.run(script, &[]).code, Some(0));
+    repo.write("tasks/demo/TASK.md", repo.task().replace("test -e a.txt", "grep -q b a.txt"));
+    repo.commit("A stronger check");
+    let ran = repo.run(
+        "turns: [{steps: [{write: {path: a.txt, text: b}}, {tick: '{criterion}'}, \
+                        {progress: b}, {commit: b}]}]",
+        &[],
+    );
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("criterion_reopened"), "{}", ran.stdout);
+    assert_eq!(status(&repo), "3  [x] a is there  proven by its check\n");
+}
