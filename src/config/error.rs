@@ -49,6 +49,11 @@ impl ConfigError {
                 Some(format!("did you mean {nearest}? docs/configuration.md lists all variables"))
             }
             Self::Parse { error, .. } => {
+                if let Some(key) = task_key(error.message()) {
+                    return Some(format!(
+                        "`{key}` belongs to a task: write it in the front matter of its TASK.md"
+                    ));
+                }
                 let nearest = meant(error.message())?;
                 Some(format!("did you mean `{nearest}`? docs/configuration.md lists all settings"))
             }
@@ -65,6 +70,12 @@ fn unknown_key(message: &str) -> Option<(&str, &str)> {
     message.split_once(", expected ").filter(|(key, _)| key.starts_with("unknown field `"))
 }
 
+/// An unknown key that only the front matter of TASK.md has.
+fn task_key(message: &str) -> Option<&str> {
+    let unknown = unknown_key(message)?.0.split('`').nth(1)?;
+    ["verify", "setup", "setup_network", "may_change"].contains(&unknown).then_some(unknown)
+}
+
 /// The key that an unknown one is meant to be.
 fn meant(message: &str) -> Option<&str> {
     let (unknown, keys) = unknown_key(message)?;
@@ -77,7 +88,8 @@ fn meant(message: &str) -> Option<&str> {
 /// The error in a user's words, without the list of all keys if one of them is meant.
 fn shown(error: &toml::de::Error) -> String {
     let message = error.message();
-    let told = match unknown_key(message).filter(|_| meant(message).is_some()) {
+    let told = match unknown_key(message).filter(|_| task_key(message).or(meant(message)).is_some())
+    {
         Some((key, _)) => key.to_owned(),
         None => message
             .replace("a nonzero u32", "a whole number from 1 on")
@@ -116,6 +128,12 @@ mod tests {
         ] {
             let (message, _) = told(text);
             assert!(message.trim_end().ends_with(expected), "{message}");
+        }
+        for key in ["verify", "setup", "setup_network", "may_change"] {
+            let (message, hint) = told(&format!("{key} = []"));
+            assert!(message.trim_end().ends_with('`'), "{message}");
+            let says = format!("`{key}` belongs to a task: write it in the front matter");
+            assert!(hint.unwrap_or_default().starts_with(&says), "{key}");
         }
         for text in ["zzz = 3", "max_iterations = \"a\"", "max_iterations ="] {
             assert_eq!(told(text).1, None, "{text}");
