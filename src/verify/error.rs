@@ -74,6 +74,10 @@ pub enum VerifyError {
         paths: String,
         /// The ref that keeps the work.
         held: String,
+        /// The task.
+        task: String,
+        /// The task's folder.
+        folder: PathBuf,
     },
     /// The commits of held work are not in this clone.
     #[error("the work in {held} is not in this clone")]
@@ -145,9 +149,12 @@ impl VerifyError {
             Self::ExcludesWatched { .. } => Some(
                 "wait until the run in the other worktree has ended, then run the same command again".into(),
             ),
-            Self::Conflicts { held, .. } => Some(format!(
-                "merge it by hand (git merge {held}) and tick the criterion, or let the agent do \
-                 it again: ralph-copilot retry"
+            Self::Conflicts { held, task, folder, .. } => Some(format!(
+                "merge it by hand: git merge {held}; keep the task's files as they are: git \
+                 checkout HEAD -- {}; solve the other conflicts, and git commit; then take it: \
+                 ralph-copilot accept {task} LINE; or let the agent do it again: ralph-copilot \
+                 retry {task} LINE",
+                folder.display()
             )),
             Self::NotFetched { .. } => {
                 Some("fetch it: git fetch origin 'refs/ralph/*:refs/ralph/*'".into())

@@ -84,7 +84,12 @@ impl GitRepo {
             let conflicts = index.conflicts().map_err(&failed)?.flatten();
             let paths = conflicts.filter_map(|it| it.our.or(it.their).or(it.ancestor));
             let paths: Vec<PathBuf> = paths.map(|entry| path(&entry.path)).collect();
-            return Err(VerifyError::Conflicts { paths: listed(&paths), held: held.name.clone() });
+            return Err(VerifyError::Conflicts {
+                paths: listed(&paths),
+                held: held.name.clone(),
+                task: layout.task().to_owned(),
+                folder: layout.folder().to_owned(),
+            });
         }
         let tree = index.write_tree_to(repo).and_then(|id| repo.find_tree(id)).map_err(&failed)?;
         commit(&tree, &[&head, &theirs]).map_err(failed)

@@ -152,3 +152,56 @@ fn a_weaker_test_that_the_proof_at_the_end_finds_is_held_too() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(verify(&repo, &["--allow-accepted"]).code, Some(0));
 }
+
+#[test]
+fn work_that_conflicts_is_taken_by_the_commands_that_the_hint_names() {
+    let repo = held();
+    let name = name(&repo);
+    repo.write("a.txt", "mine\n");
+    repo.commit("Mine");
+    let ran = repo.ralph(&["accept", "demo", "6"]);
+    assert_eq!(ran.code, Some(8), "{}{}", ran.stdout, ran.stderr);
+    let commands = [
+        &format!("git merge {name};"),
+        "git checkout HEAD -- tasks/demo;",
+        "ralph-copilot accept demo LINE;",
+        "ralph-copilot retry demo LINE",
+    ];
+    assert!(commands.iter().all(|it| ran.stderr.contains(*it)), "{}", ran.stderr);
+    let merge = std::process::Command::new("git")
+        .args(["merge", "--quiet", &name])
+        .current_dir(repo.root())
+        .output();
+    assert!(!merge.expect("git runs").status.success());
+    repo.git(&["checkout", "HEAD", "--", "tasks/demo"]);
+    repo.write("a.txt", "both\n");
+    repo.commit("Merged");
+    let ran = repo.ralph(&["accept", "demo", "6"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(repo.read("a.txt"), "both\n");
+    assert_eq!(again(&repo).code, Some(0));
+}
+
+#[test]
+fn status_forgets_held_work_that_was_accepted_or_given_back() {
+    for command in ["accept", "retry"] {
+        let repo = held();
+        assert!(status(&repo).contains("Stuck: held for review"), "{}", status(&repo));
+        assert_eq!(repo.ralph(&[command, "demo", "6"]).code, Some(0));
+        let status = status(&repo);
+        let told = "The work that it held was accepted or given back since.";
+        assert!(!status.contains("Stuck") && status.contains(told), "{status}");
+    }
+}
+
+#[test]
+fn held_work_whose_criterion_has_another_wording_is_named() {
+    let repo = held();
+    repo.write("tasks/demo/TASK.md", repo.task().replace("a is told", "a is said"));
+    repo.commit("Better words");
+    let told = "TASK.md no longer has `a is told`, whose work is held";
+    let ran = finish(repo.run_command("turns: [{steps: [{say: no}]}]", &["--max-iterations", "1"]));
+    for text in [status(&repo), ran.stdout] {
+        assert!(text.contains(told) && text.contains(&name(&repo)), "{text}");
+    }
+}
