@@ -10,7 +10,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{say, say_json};
 use super::ways_out::WaysOut;
-use crate::engine::{is_about_held_work, load_state};
+use crate::engine::{is_about_held_work, load_state, orphaned_work};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{Criterion, CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
 use crate::report::{count, details, outcome};
@@ -39,10 +39,12 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
         return Ok(0);
     }
     say(&overview(&task, &state, &WaysOut::new(directory, &at, state.clone(), run.as_ref())));
+    orphaned_work(&task, &state).for_each(|line| say(&format!("\n{line}")));
     match run.zip(standing) {
         Some((view, standing)) => {
             let holds = state.criteria.iter().any(|entry| entry.held.is_some());
-            say(&format!("\n{}", describe(&view, standing, holds)));
+            let waits = holds || state.criteria.iter().any(|entry| entry.blocked);
+            say(&format!("\n{}", describe(&view, standing, holds, waits)));
             if standing == RunStatus::Died {
                 let start = start_command(directory, at.layout.task());
                 say(&format!("  next: {start} goes on from there"));
@@ -135,7 +137,8 @@ fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     text
 }
 
-fn describe(view: &RunView, standing: RunStatus, holds: bool) -> String {
+/// `holds` says that work is held now, `waits` that anything waits for the human.
+fn describe(view: &RunView, standing: RunStatus, holds: bool, waits: bool) -> String {
     let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
     let mut text = format!("run {run}: {}", format!("{standing:?}").to_lowercase());
     if let Some(current) = &view.current {
@@ -155,7 +158,11 @@ fn describe(view: &RunView, standing: RunStatus, holds: bool) -> String {
     }
     if let Some(end) = &view.end {
         text.push_str(&format!("\n  exit code {}", end.exit_code));
-        if end.outcome != Outcome::Proven {
+        let held = end.summary.criteria.iter().any(|criterion| criterion.held.is_some());
+        let is_stuck = matches!(end.outcome, Outcome::Stuck { .. });
+        if is_stuck && held && !waits {
+            text.push_str("\n  The work that it held was accepted or given back since.");
+        } else if end.outcome != Outcome::Proven {
             text.push_str(&format!("\n  {}", outcome(&end.outcome)));
             text.extend(details(&end.outcome).map(|line| format!("\n    {line}")));
         }

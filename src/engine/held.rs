@@ -9,15 +9,34 @@ use super::EngineError;
 use super::finish::argument;
 use super::run::Run;
 use super::stuck::ref_name;
-use crate::model::{CheckResult, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task};
+use crate::model::{
+    CheckResult, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task, TaskState,
+};
 use crate::task::{self, Tick};
 use crate::verify::{
     CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
 };
 
+/// Lines about held work on criteria that TASK.md no longer has, as after a new wording.
+pub fn orphaned_work(task: &Task, state: &TaskState) -> impl Iterator<Item = String> {
+    let gone = state.criteria.iter().filter(|entry| task::find(task, &entry.key).is_none());
+    gone.filter_map(|entry| {
+        let HeldWork { base, name, .. } = entry.held.as_ref()?;
+        Some(format!(
+            "TASK.md no longer has `{}`, whose work is held: write it as it was to accept or retry \
+             the work, or look at it: git diff {} {name}",
+            entry.key.text,
+            base.short()
+        ))
+    })
+}
+
 impl Run {
     /// Takes held work onto the branch whose checks pass now with the harness put back.
     pub(super) async fn judge_held(&mut self, task: &Task) -> Result<(), EngineError> {
+        for line in orphaned_work(task, &self.state) {
+            self.notice(&line)?;
+        }
         if self.rooms.is_none() {
             return Ok(());
         }

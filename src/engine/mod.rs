@@ -51,6 +51,7 @@ pub use decide::{Consequence, Limits, NextStep, Spent, after, next, ticked_witho
 pub use error::EngineError;
 pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
+pub use held::orphaned_work;
 pub use lessons::{LESSONS, lessons_for};
 pub use past_runs::{BEAT, PULSE, dead_run_task};
 pub use providers::{InjectedEvent, Providers};
