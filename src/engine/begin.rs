@@ -151,6 +151,15 @@ impl Run {
         results: &[CheckResult],
         new: &[FirstSeen],
     ) -> Result<(), EngineError> {
+        let commands = || {
+            let own = task.criteria.iter().flat_map(|it| &it.verify).map(|it| &it.command);
+            own.chain(&task.settings.verify)
+        };
+        let is_there = |seen: &FirstSeen| commands().any(|command| *command == seen.command);
+        if self.state.first_seen.iter().all(is_there) {
+            // Without a check that is gone, none was replaced: an earlier run had no baseline.
+            return Ok(());
+        }
         let is_new = |command: &str| new.iter().any(|seen| seen.command == command);
         for criterion in task.criteria.iter().filter(|it| it.checked) {
             let has_new = criterion.verify.iter().any(|it| is_new(&it.command));
