@@ -126,6 +126,7 @@ impl Run {
         collected.evidence.checks = proof.checks;
         collected.evidence.flaky = proof.flaky;
         collected.evidence.wrote = proof.wrote;
+        collected.evidence.unmoved = proof.unmoved;
         collected.evidence.put_back = proof.put_back;
         Ok(())
     }

@@ -347,6 +347,7 @@ fn broken(proved: Proved) -> Vec<Broken> {
     for check in proved.checks {
         let (command, how) = (&check.command, check.status.how());
         let wrote = proved.wrote.iter().any(|wrote| wrote.command == *command);
+        let unmoved = proved.unmoved.iter().any(|unmoved| unmoved.command == *command);
         let old = with_old.iter().find(|old| old.command == *command && !old.passed());
         let (reason, kind) = if proved.flaky.contains(command) {
             let reason = format!("`{command}` passed and failed at the end on the same commit.");
@@ -364,6 +365,9 @@ fn broken(proved: Proved) -> Vec<Broken> {
                  ({how}).{said}"
             );
             (reason, FindingKind::HarnessNeeded)
+        } else if unmoved {
+            let reason = format!("`{command}` passes at the end whatever its tests expect.");
+            (reason, FindingKind::Unmoved)
         } else {
             continue;
         };

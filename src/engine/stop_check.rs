@@ -90,6 +90,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::CheckFailed
         | FindingKind::RedBefore
         | FindingKind::HarnessNeeded
+        | FindingKind::Unmoved
         | FindingKind::AroundChanged
         | FindingKind::Regression => true,
         // A forbidden change: the runner undoes it, and the turn has failed. History may only

@@ -71,6 +71,9 @@ pub struct Evidence {
     /// Files that commands changed and must not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrote: Vec<CheckWrote>,
+    /// Commands that pass whatever their tests expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmoved: Vec<Unmoved>,
     /// The commands once more, with the harness put back; none if it did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBackRun>,
@@ -94,6 +97,18 @@ pub struct CheckWrote {
     pub command: String,
     /// The files.
     pub paths: Vec<PathChange>,
+}
+
+/// A verify command that passes whatever its tests expect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmoved {
+    /// The command.
+    pub command: String,
+    /// The criteria that it belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CriterionKey>,
+    /// The files whose expectations were changed.
+    pub paths: Vec<PathBuf>,
 }
 
 /// Verify commands run with the harness as it was.

@@ -34,7 +34,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{
     Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, InlineTest,
-    PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange,
+    PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
 };
 pub use exit_code::ExitCode;
 pub use gateway::{EventLevel, GatewayUse, GivenWith};

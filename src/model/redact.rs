@@ -37,7 +37,8 @@ use super::{
     EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
     History, InlineTest, Limit, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun,
     RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck,
-    TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult,
+    Weight,
 };
 
 /// Takes secrets out of text.
@@ -238,8 +239,8 @@ each_field! {
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
         repositories, protected, human, state_files, guardrails, state_uncommitted, settings, around,
-        progress, progress_rewritten, checks, flaky, wrote, put_back, before, red_at_start, undecided,
-        proven,
+        progress, progress_rewritten, checks, flaky, wrote, unmoved, put_back, before, red_at_start,
+        undecided, proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
@@ -256,6 +257,7 @@ each_field! {
     Turn {
         end, calls, denied, undecided, updates, unknown, usage, said: SAID, fault, millis,
     }
+    Unmoved { command, criteria, paths }
     Verdict { result, findings, repairs }
 }
 

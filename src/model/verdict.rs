@@ -136,6 +136,8 @@ pub enum FindingKind {
     Flaky,
     /// A check is red with the tests, scripts and configuration of the start.
     HarnessNeeded,
+    /// A check is green whatever its tests expect.
+    Unmoved,
     /// The harness changed, and the checks are green with the old one, too.
     HarnessChanged,
     /// The test that a check runs was written in this run.

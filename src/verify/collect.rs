@@ -132,6 +132,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         checks: Vec::new(),
         flaky: Vec::new(),
         wrote: Vec::new(),
+        unmoved: Vec::new(),
         put_back: None,
         before: inputs.before.to_vec(),
         red_at_start: Vec::new(),

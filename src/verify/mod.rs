@@ -11,6 +11,7 @@
 mod around;
 mod baseline;
 mod branch;
+mod canary;
 mod check_run;
 mod checks;
 mod collect;
@@ -20,6 +21,7 @@ mod fingerprint;
 mod format;
 mod git;
 mod harness;
+mod harness_at;
 mod judge;
 mod layout;
 mod learned;

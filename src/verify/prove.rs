@@ -4,20 +4,19 @@
 //! again use this one path. Not in this file: the consequences of the results.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::canary::{CanaryRun, canary_runs, unmoved};
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::git::TreeFiles;
-use super::harness::{
-    HarnessCheck, HarnessQuestion, KnownStarts, PutBack, SourceTree as _, Table, TreeEdit, put_back,
-};
+use super::harness::{KnownStarts, SourceTree as _, Table, TreeEdit};
+use super::harness_at::{Harness, written};
 use super::layout::Layout;
 use super::master::Warmth;
 use super::plan::PlannedCheck;
-use super::proof_room::{ProofRoom, RoomCheck, Shown};
+use super::proof_room::{ProofRoom, Shown};
 use super::proof_rooms::ProofRooms;
 use super::repo::Repo;
 use super::runner::{at_least_as_many, still_failing};
@@ -25,7 +24,7 @@ use super::setup::RoomSetup;
 use super::unfinished::take_back;
 use crate::model::{
     ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, FirstSeen, FirstStatus, Oid,
-    PathChange, PutBackRun, Task,
+    PathChange, PutBackRun, Task, Unmoved,
 };
 
 /// The results of the checks.
@@ -37,6 +36,8 @@ pub struct Proved {
     pub flaky: Vec<String>,
     /// Files that commands changed and must not.
     pub wrote: Vec<CheckWrote>,
+    /// Checks that pass whatever their tests expect.
+    pub unmoved: Vec<Unmoved>,
     /// The run with the harness put back; none if it did not change.
     pub put_back: Option<PutBackRun>,
 }
@@ -68,12 +69,12 @@ pub struct ProofRules<'a> {
 }
 
 impl ProofRules<'_> {
-    fn first_seen(&self, command: &str) -> Option<&FirstSeen> {
+    pub(super) fn first_seen(&self, command: &str) -> Option<&FirstSeen> {
         self.first_seen.iter().find(|seen| seen.command == command)
     }
 
     /// Whether the test of a command was not there at the start.
-    fn is_test_new(&self, command: &str) -> bool {
+    pub(super) fn is_test_new(&self, command: &str) -> bool {
         self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
     }
 
@@ -112,15 +113,15 @@ pub async fn prove(
     let mut room = rooms.take(warmth)?;
     let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
-    let (mut proved, mut again) = first?;
+    let First { mut proved, mut again, mut canaries } = first?;
     let may_retry = rules.retries && warmth == Warmth::Warm && rooms.are_made_soon();
     if may_retry && proved.is_red_soon() {
         let mut fresh = rooms.fresh(warmth)?;
         let second = first_run((&mut fresh, rooms.known()), shown, rules, to_run, options).await;
         fresh.remove();
         let second = second?;
-        if second.0.checks.iter().all(CheckResult::passed) {
-            (proved, again) = second;
+        if second.proved.checks.iter().all(CheckResult::passed) {
+            First { proved, again, canaries } = second;
         }
     }
     for again in again {
@@ -133,7 +134,20 @@ pub async fn prove(
         fresh.remove();
         ran?;
     }
+    if proved.holds_with_old() && !canaries.is_empty() {
+        let mut fresh = rooms.fresh(warmth)?;
+        let ran = unmoved(&mut fresh, shown, canaries, (to_run.1, options)).await;
+        fresh.remove();
+        proved.unmoved = ran?;
+    }
     Ok(proved)
+}
+
+/// The first run, and those that follow it.
+struct First {
+    proved: Proved,
+    again: Vec<Again>,
+    canaries: Vec<CanaryRun>,
 }
 
 impl Proved {
@@ -224,14 +238,15 @@ async fn first_run(
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
-) -> Result<(Proved, Vec<Again>), VerifyError> {
+) -> Result<First, VerifyError> {
     let harness = Harness::at(shown, rules, planned, (room.human(), known))?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
     let with_old = Shown { edits: &edits, ..shown };
     if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
         let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
-        return Ok((Proved { checks, ..Proved::default() }, Vec::new()));
+        let proved = Proved { checks, ..Proved::default() };
+        return Ok(First { proved, again: Vec::new(), canaries: Vec::new() });
     }
     let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
     let options = &CheckOptions { fixed, ..options.clone() };
@@ -243,7 +258,9 @@ async fn first_run(
     let flaky = ran.iter().filter(|check| check.flaky).map(|check| check.result.command.clone());
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
-    let Some(harness) = harness else { return Ok((proved, Vec::new())) };
+    let Some(harness) = harness else {
+        return Ok(First { proved, again: Vec::new(), canaries: Vec::new() });
+    };
     let ends = &harness.found.ends;
     take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;
     let is_green = |check: &&PlannedCheck| {
@@ -255,7 +272,8 @@ async fn first_run(
         let checks = std::mem::take(&mut proved.checks);
         proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
         if harness.found.inline_tests.is_empty() {
-            return Ok((proved, again));
+            let canaries = canary_runs(&harness, rules, planned, &proved);
+            return Ok(First { proved, again, canaries });
         }
     } else {
         again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
@@ -269,8 +287,9 @@ async fn first_run(
     let commands = planned.iter().map(|check| &check.command);
     let left_out = commands.filter(is_left_out).cloned().collect();
     let (commit, role) = (shown.commit.clone(), Role::Start { left_out });
+    let canaries = canary_runs(&harness, rules, planned, &proved);
     again.insert(0, Again { commit, edits, harness, checks, role });
-    Ok((proved, again))
+    Ok(First { proved, again, canaries })
 }
 
 /// The runs of commands that have to pass a harness of a later proof.
@@ -328,22 +347,6 @@ fn with_new_tests(
     Ok(harness.map(|harness| Again { commit, edits, harness, checks, role: Role::NewTests }))
 }
 
-/// Files that checks changed before any work was done.
-pub(super) fn written_at_start(ran: &[RoomCheck]) -> Vec<CheckWrote> {
-    written(ran, &|_| true)
-}
-
-/// The changes of checks to the paths that decide.
-fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec<CheckWrote> {
-    let wrote = ran.iter().filter_map(|check| {
-        let paths: Vec<PathChange> =
-            check.changed.iter().filter(|it| decides(&it.path)).cloned().collect();
-        let command = check.result.command.clone();
-        (!paths.is_empty()).then_some(CheckWrote { command, paths })
-    });
-    wrote.collect()
-}
-
 /// Runs `setup:` if the commit needs it, with the harness put back. Returns the failed command.
 async fn set_up(
     room: &mut ProofRoom,
@@ -368,96 +371,6 @@ fn not_set_up(check: &PlannedCheck, setup: &CheckResult) -> CheckResult {
         output: format!("`{}` in `setup:` failed:\n{}", setup.command, setup.output),
         tests: Vec::new(),
         ..setup.clone()
-    }
-}
-
-/// How the harness is put back at a commit.
-struct Harness {
-    start: TreeFiles,
-    found: PutBack,
-    changes: Vec<PathChange>,
-}
-
-impl Harness {
-    /// The files that decide, as far as a sandbox can protect so many files.
-    fn fixed(&self) -> Vec<PathBuf> {
-        const MOST: usize = 64;
-        self.found.judges.iter().take(MOST).cloned().collect()
-    }
-
-    /// The changes of checks to the harness and in the task's folder.
-    fn written(&self, ran: &[RoomCheck], rules: &ProofRules<'_>) -> Vec<CheckWrote> {
-        let folder = rules.layout.folder();
-        let decides = |path: &Path| {
-            self.found.judges.contains(path)
-                || rules.protect.is_match(path)
-                || rules.table.role(path).is_some()
-        };
-        let was_there = |path: &Path| self.start.paths().contains_key(path);
-        let mut found =
-            written(ran, &|path| path.starts_with(folder) || was_there(path) && decides(path));
-        // Tests that write there anyway are not changed by the work.
-        found.retain_mut(|wrote| {
-            let known = rules.first_seen(&wrote.command).map_or(&[][..], |seen| &seen.wrote);
-            let is_known = |path: &PathBuf| {
-                known.contains(path)
-                    && !self.found.judges.contains(path)
-                    && !rules.protect.is_match(path)
-                    && !path.starts_with(folder)
-            };
-            wrote.paths.retain(|change| !is_known(&change.path));
-            !wrote.paths.is_empty()
-        });
-        found
-    }
-
-    fn at(
-        shown: Shown<'_>,
-        rules: &ProofRules<'_>,
-        planned: &[PlannedCheck],
-        (human, known): (&[TreeEdit], &mut KnownStarts),
-    ) -> Result<Option<Self>, VerifyError> {
-        let Some(harness) = rules.harness else { return Ok(None) };
-        let start = rules.repo.files(harness, human)?;
-        let edits: Vec<TreeEdit> = human.iter().chain(shown.edits).cloned().collect();
-        let now = rules.repo.files(shown.commit, &edits)?;
-        let checks: Vec<HarnessCheck<'_>> = planned
-            .iter()
-            .map(|check| HarnessCheck {
-                command: &check.command,
-                missing_at_start: rules.is_test_new(&check.command),
-            })
-            .collect();
-        let question = HarnessQuestion {
-            start: &start,
-            now: &now,
-            checks: &checks,
-            setup: &rules.setup.commands,
-            table: rules.table,
-            may_change: rules.may_change,
-            protect: rules.protect,
-        };
-        let mut found = put_back(&question, &known.get(&question));
-        // An old file that cannot be read would be put back as an empty one.
-        if let Some(path) = start.unreadable().or(now.unreadable()) {
-            let source = "its object is missing or destroyed in git's data".into();
-            let operation = "read a file that decides";
-            return Err(VerifyError::Git { operation, path: path.to_owned(), source });
-        }
-        // The task's own files have their own rules.
-        found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
-        found.changed.retain(|path| !rules.layout.is_state_file(path));
-        let changes = found.changed.iter().map(|path| {
-            let was = start.paths().contains_key(path);
-            let kind = match now.paths().contains_key(path) {
-                _ if !was => ChangeKind::Added,
-                true => ChangeKind::Modified,
-                false => ChangeKind::Deleted,
-            };
-            PathChange { path: path.clone(), kind }
-        });
-        let changes = changes.collect();
-        Ok(Some(Self { start, found, changes }))
     }
 }
 

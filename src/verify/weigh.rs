@@ -21,6 +21,11 @@ pub fn reasons(proved: &Proved, key: &CriterionKey, at: &str) -> Vec<String> {
             why.push(format!("`{command}` changes {} {at}", path.unwrap_or_default()));
         }
     }
+    for unmoved in proved.unmoved.iter().filter(|it| it.criteria.contains(key)) {
+        let paths = unmoved.paths.iter().map(|path| path.display().to_string());
+        let paths = paths.collect::<Vec<_>>().join(", ");
+        why.push(format!("`{}` passes {at} whatever {paths} expects", unmoved.command));
+    }
     let Some(put_back) = &proved.put_back else { return why };
     let changed = put_back.harness.iter().map(|change| change.path.display().to_string());
     let changed = changed.collect::<Vec<_>>().join(", ");

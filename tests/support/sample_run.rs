@@ -89,6 +89,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         checks: vec![check("cargo test -p client retry", CheckStatus::Passed, 3_200)],
         flaky: Vec::new(),
         wrote: Vec::new(),
+        unmoved: Vec::new(),
         put_back: None,
         red_at_start: Vec::new(),
         before: vec![check("cargo test -p client retry", CheckStatus::Failed(101), 2_900)],

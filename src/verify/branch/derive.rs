@@ -19,6 +19,7 @@ use crate::model::{
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
 use crate::verify::harness::{SourceTree, Table};
+use crate::verify::harness_at::written_at_start;
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
 use crate::verify::lost_input::{lost_file, names};
@@ -27,7 +28,7 @@ use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
 use crate::verify::proof_room::Shown;
 use crate::verify::proof_rooms::ProofRooms;
-use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove, written_at_start};
+use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
 use crate::verify::repo::{Ancestor, Repo};
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::runner::worse;

@@ -19,18 +19,31 @@ use super::showing;
 use super::wrappers::unwrapped;
 
 /// The files of the start that are expected values or cases in a text.
+pub(super) struct Expected {
+    /// All of them.
+    pub(super) all: BTreeSet<PathBuf>,
+    /// Those whose every word a comparison looks at.
+    pub(super) compared: BTreeSet<PathBuf>,
+}
+
+/// Finds them.
 pub(super) fn files(
     reader: &Reader<'_>,
     commands: &[ShellCommand],
     flow: &Flow,
     place: &ReadAt,
-) -> BTreeSet<PathBuf> {
+) -> Expected {
     let origins = Origins::new(reader, commands, flow, place);
-    let mut found = BTreeSet::new();
+    let (mut found, mut compared) = (BTreeSet::new(), BTreeSet::new());
     let runs = (0..commands.len()).any(|at| origins.of_command(at, 2).made);
     found.extend(expected(&origins.of_cases()));
-    for at in 0..commands.len() {
-        found.extend(expected(&sides(&origins, at)));
+    let counts = commands.iter().any(|it| it.words.first().is_some_and(|word| word == "wc"));
+    for (at, command) in commands.iter().enumerate() {
+        let named: Vec<PathBuf> = expected(&sides(&origins, at)).collect();
+        if is_whole(command) && !counts {
+            compared.extend(named.iter().cloned());
+        }
+        found.extend(named);
         if let Some(cases) = cases(&origins, flow, at).filter(|it| !it.made) {
             let is_plain = || plain(&origins, at);
             found.extend(cases.files.into_iter().filter(|_| runs || is_plain()));
@@ -42,7 +55,13 @@ pub(super) fn files(
         .flat_map(|command| inputs(reader, command, place, &found))
         .collect();
     found.extend(inputs);
-    found
+    Expected { all: found, compared }
+}
+
+/// Whether a comparison looks at all of its sides. A search may be for words that are forbidden.
+fn is_whole(command: &ShellCommand) -> bool {
+    let words = unwrapped(&command.words);
+    words.first().is_some_and(|word| !lists("grep egrep fgrep rg join paste", name_of(word)))
 }
 
 /// The files that a loop goes through, if what it compares is beside them: `samples/a.in` and

@@ -77,7 +77,8 @@ impl Reader<'_> {
         let (commands, flow) = scan_within(text, &compared);
         data::of_text(self, text, place);
         let expected = expected::files(self, &commands, &flow, place);
-        self.expected.extend(expected);
+        self.expected.extend(expected.all);
+        self.with_values.extend(expected.compared);
         let mut place = place.clone();
         let mut variables = Variables::of(&place.arguments);
         let mut copies = Copies::default();

@@ -4,10 +4,12 @@
 //! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written. Only
 //! the start's harness is trusted; the current tree's files are compared with it.
 
+mod arguments;
 mod awk;
 mod builds;
 mod caller;
 mod calls;
+mod canary;
 mod cfg_test;
 mod claims;
 mod conventions;
@@ -20,6 +22,9 @@ mod expected;
 mod expected_code;
 mod files;
 mod fixtures;
+mod flipped;
+mod flips;
+mod flips_in_shell;
 mod flow;
 mod inline;
 mod instruments;
@@ -33,6 +38,7 @@ mod loaded;
 mod loaders;
 mod measures;
 mod named;
+mod opposites;
 mod options;
 mod origin;
 mod origins;
@@ -61,6 +67,7 @@ mod tools;
 mod values;
 pub(in crate::verify) mod wrappers;
 
+pub(in crate::verify) use canary::{Canary, canaries};
 pub use conventions::Role;
 pub use files::{EntryKind, FileEntry, SourceTree};
 pub use judges::judges;

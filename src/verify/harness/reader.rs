@@ -21,8 +21,12 @@ pub struct Judges {
     pub files: BTreeSet<PathBuf>,
     /// Those among them that a check only reads.
     pub data: BTreeSet<PathBuf>,
+    /// Data whose every word a check compares with what a program makes.
+    pub compared: BTreeSet<PathBuf>,
     /// Those among them that are run.
     pub scripts: BTreeSet<PathBuf>,
+    /// Those that are run for what they print.
+    pub printed: BTreeSet<PathBuf>,
     /// Paths that a check only looks at, whether they exist or not.
     pub subjects: BTreeSet<PathBuf>,
     /// Judges that look like the product itself.
@@ -111,6 +115,8 @@ pub(super) struct Reader<'a> {
     compared: BTreeSet<PathBuf>,
     /// Files with what a program should make.
     pub(super) expected: BTreeSet<PathBuf>,
+    /// Those among them whose every word a comparison looks at.
+    pub(super) with_values: BTreeSet<PathBuf>,
     /// Entries that are run for their exit status.
     pub(super) entered: BTreeSet<String>,
 }
@@ -133,6 +139,7 @@ impl<'a> Reader<'a> {
             certain: BTreeSet::new(),
             compared: BTreeSet::new(),
             expected: BTreeSet::new(),
+            with_values: BTreeSet::new(),
             entered: BTreeSet::new(),
         }
     }
@@ -160,6 +167,10 @@ impl<'a> Reader<'a> {
         self.found.files.extend(expected.iter().cloned());
         self.found.data.extend(expected);
         self.found.data.retain(|path| !self.run.contains(path));
+        let decides =
+            |path: &&PathBuf| self.found.files.contains(*path) || self.table.role(path).is_some();
+        self.found.compared = self.with_values.iter().filter(decides).cloned().collect();
+        self.found.printed = self.compared.intersection(&self.found.subjects).cloned().collect();
         self.found.scripts = self.run.intersection(&self.found.files).cloned().collect();
         self.found
     }

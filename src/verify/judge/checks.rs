@@ -64,8 +64,26 @@ impl Case<'_> {
         }
         self.flaky();
         self.wrote();
+        self.unmoved();
         self.put_back();
         self.not_run();
+    }
+
+    /// A check that passes while its tests expect something else does not look at the work.
+    fn unmoved(&mut self) {
+        let evidence = self.evidence;
+        for unmoved in &evidence.unmoved {
+            let (command, paths) = (format::short(&unmoved.command), format::paths(&unmoved.paths));
+            self.find(
+                FindingKind::Unmoved,
+                Weight::Held,
+                format!(
+                    "`{command}` also passes when {paths} expects something else, so it does not \
+                     decide on the work. The work must make what is expected by itself; it must not \
+                     read it, and not change how its tests run."
+                ),
+            );
+        }
     }
 
     /// A check that is green and red on the same commit proves nothing, and no attempt is charged.
@@ -149,12 +167,13 @@ impl Case<'_> {
                 ),
             );
         } else if !run.checks.is_empty() && red.is_empty() && !run.harness.is_empty() {
+            let which = if run.left_out.is_empty() { "The checks" } else { "The other checks" };
             self.find(
                 FindingKind::HarnessChanged,
                 Weight::Said,
                 format!(
-                    "Tests, scripts or configuration changed: {paths}. The checks pass without \
-                     these changes, too."
+                    "Tests, scripts or configuration changed: {paths}. {which} pass without these \
+                     changes, too."
                 ),
             );
         }

@@ -58,6 +58,7 @@ fn good() -> Evidence {
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],
         flaky: Vec::new(),
         wrote: Vec::new(),
+        unmoved: Vec::new(),
         put_back: None,
         red_at_start: Vec::new(),
         before: vec![check(Some("one"), red), check(None, CheckStatus::Passed)],

@@ -85,6 +85,23 @@ impl TestRunner {
         }
     }
 
+    /// The endings of its tests' files.
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Cargo | Self::Nextest => &["rs"],
+            Self::Pytest | Self::Unittest => &["py"],
+            Self::Go => &["go"],
+            Self::Jest | Self::Vitest | Self::Mocha | Self::Node => {
+                &["js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx"]
+            }
+            Self::Maven | Self::Gradle => &["java", "kt", "groovy", "scala"],
+            Self::Ctest => &["c", "cc", "cpp", "cxx", "h", "hpp"],
+            Self::Rspec | Self::Minitest => &["rb"],
+            Self::Phpunit => &["php"],
+            Self::Dotnet => &["cs", "fs"],
+        }
+    }
+
     /// The parts of a run that end separately, if it has such parts.
     pub(super) fn parts(self) -> Option<&'static str> {
         match self {

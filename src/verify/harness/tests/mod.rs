@@ -1,6 +1,8 @@
 //! Honest changes next to cheats, ecosystem by ecosystem.
 
+mod canary;
 mod cheats;
+mod flips;
 mod forms;
 mod honest;
 mod judged_forms;

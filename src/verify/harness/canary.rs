@@ -1,0 +1,157 @@
+//! What a check expects, changed so that it must fail: files that it compares with what a program
+//! makes, and the assertions of the tests that it runs.
+//!
+//! A check that passes all the same does not look at the work: the product shows the expected file,
+//! or reaches into the process of its tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::conventions::{Role, SOURCES};
+use super::files::{EntryKind, text};
+use super::flipped::{self, Flipped};
+use super::judges::judges;
+use super::known_start::KnownStart;
+use super::paths::{extension, sounds_in};
+use super::question::{HarnessQuestion, PutBack, TreeEdit};
+
+/// A check that must fail with these edits, besides those that put the harness back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::verify) struct Canary {
+    /// What changes.
+    pub(in crate::verify) edits: Vec<TreeEdit>,
+}
+
+/// The changes for one check, each to be tried by itself. `runners` are the endings of the tests
+/// that its runners ran.
+pub(in crate::verify) fn canaries(
+    question: &HarnessQuestion<'_>,
+    known: &KnownStart,
+    found: &PutBack,
+    (command, endings): (&str, &[&str]),
+) -> Vec<Canary> {
+    let judges = judges(question.start, question.table, &[command]);
+    let tree = Tree { question, found };
+    let data = judges.compared.iter().filter_map(|path| tree.other_data(path));
+    let data: Vec<TreeEdit> = data.collect();
+    // A test that is run for what it prints, and searched, decides, too.
+    let printed = judges.printed.iter();
+    let printed = printed.filter(|path| sounds_in(path));
+    let is_code = |path: &&PathBuf| {
+        let ending = extension(path);
+        SOURCES.contains(&ending) || matches!(ending, "bats" | "t" | "cts" | "mts")
+    };
+    // A check that runs no test may build or format some.
+    let runs_some =
+        !endings.is_empty() || !judges.scripts.is_empty() || printed.clone().next().is_some();
+    let mut files: BTreeSet<&PathBuf> = BTreeSet::new();
+    if runs_some {
+        files.extend(judges.files.iter().chain(printed).filter(is_code));
+    }
+    if !endings.is_empty() {
+        let by_table = known.by_table(question).iter().filter(is_code);
+        files.extend(by_table.filter(|path| {
+            question.table.role(path) == Some(Role::Tests) && endings.contains(&extension(path))
+        }));
+        if endings.contains(&"rs") {
+            let sources = question.start.paths().keys().filter(|path| extension(path) == "rs");
+            files.extend(sources);
+        }
+    }
+    let code = tree.other_tests(&files);
+    [data, code]
+        .into_iter()
+        .filter(|edits| !edits.is_empty())
+        .map(|edits| Canary { edits })
+        .collect()
+}
+
+/// The tree of the run with the harness put back.
+struct Tree<'a> {
+    question: &'a HarnessQuestion<'a>,
+    found: &'a PutBack,
+}
+
+impl Tree<'_> {
+    /// A file of the start as it is there, if it is one that can be changed.
+    fn text(&self, path: &Path) -> Option<(EntryKind, String)> {
+        /// Larger files are not changed.
+        const MOST: usize = 1 << 20;
+        let edit = self.found.edits.iter().rev().find(|edit| edit.path() == path);
+        let (kind, text) = match edit {
+            Some(TreeEdit::Remove { .. }) => return None,
+            Some(TreeEdit::Write { kind, bytes, .. }) => {
+                (*kind, String::from_utf8(bytes.clone()).ok()?)
+            }
+            None => {
+                let kind = self.question.now.paths().get(path)?.kind;
+                (kind, text(self.question.now, path)?)
+            }
+        };
+        let is_file = matches!(kind, EntryKind::Regular { .. });
+        (is_file && text.len() <= MOST).then_some((kind, text))
+    }
+
+    fn other_data(&self, path: &Path) -> Option<TreeEdit> {
+        let (kind, text) = self.text(path)?;
+        let other = other_words(&text);
+        (other != text).then(|| {
+            let (path, bytes) = (path.to_owned(), other.into_bytes());
+            TreeEdit::Write { path, kind, bytes }
+        })
+    }
+
+    /// All tests changed, or nothing: a check may run any of them.
+    fn other_tests(&self, files: &BTreeSet<&PathBuf>) -> Vec<TreeEdit> {
+        /// More files are not read.
+        const MOST: usize = 300;
+        let mut edits = BTreeMap::new();
+        let in_crate =
+            |path: &Path| extension(path) == "rs" && self.question.table.role(path).is_none();
+        let files = files.iter().filter(|path| self.question.start.paths().contains_key(**path));
+        for (at, path) in files.enumerate() {
+            if at >= MOST {
+                return Vec::new();
+            }
+            let Some((kind, code)) = self.text(path) else { continue };
+            let from = match in_crate(path) {
+                true => flipped::of_tests(&code),
+                false => Some(0),
+            };
+            let Some(from) = from else { continue };
+            match flipped::flipped(path, &code, from) {
+                Flipped::Nothing => {}
+                Flipped::Unknown => return Vec::new(),
+                Flipped::Code(code) => {
+                    let (path, bytes) = ((*path).clone(), code.into_bytes());
+                    edits.insert(path.clone(), TreeEdit::Write { path, kind, bytes });
+                }
+            }
+        }
+        edits.into_values().collect()
+    }
+}
+
+/// Data with other letters and digits. Equal words become different ones, so that what is said of
+/// two of them does not hold of the new ones.
+fn other_words(text: &str) -> String {
+    let other = |(at, c): (usize, char)| {
+        let by = (at.wrapping_mul(2_654_435_761) >> 7) as u32;
+        let turned = |base: char, size: u32| {
+            let at = c as u32 - base as u32;
+            char::from_u32(base as u32 + (at + 1 + by % (size - 1)) % size).unwrap_or(c)
+        };
+        match c {
+            // No number begins with 0 that did not.
+            '0'..='9' => match turned('0', 10) {
+                '0' if c == '9' => '1',
+                '0' => '9',
+                other => other,
+            },
+            'a'..='z' => turned('a', 26),
+            'A'..='Z' => turned('A', 26),
+            _ => c,
+        }
+    };
+    text.char_indices().map(other).collect()
+}

@@ -1,0 +1,125 @@
+//! Test code that expects something else: assertions that are the opposite of what they were, or
+//! expect another value.
+//!
+//! Invariant: code that ran before takes at most another way to a failure. A condition is changed
+//! only where its other side fails.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::flips::{self, Flip};
+use super::paths::extension;
+use super::patterns::regex;
+
+/// What is known of a file of test code.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Flipped {
+    /// It asserts nothing.
+    Nothing,
+    /// It has tests that cannot be changed.
+    Unknown,
+    /// The code with every test changed.
+    Code(String),
+}
+
+/// Changes what each test of a file expects. Code before `from` stays as it is.
+pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
+    let ending = extension(path);
+    let mut flips = flips::find(ending, code);
+    flips.retain(|flip| flip.at.start >= from);
+    let tests = tests(ending, code, from);
+    if flips.is_empty() && tests.is_empty() {
+        return if ASSERTS.is_match(&code[from..]) { Flipped::Unknown } else { Flipped::Nothing };
+    }
+    let helpers = helpers(code, &flips, &tests);
+    let is_covered = |test: &Range<usize>| {
+        flips.iter().any(|flip| test.contains(&flip.at.start))
+            || helpers.iter().any(|name| calls(&code[test.clone()], name))
+    };
+    if !tests.iter().all(is_covered) {
+        return Flipped::Unknown;
+    }
+    let mut new = code.to_owned();
+    for Flip { at, text } in flips.into_iter().rev() {
+        new.replace_range(at, &text);
+    }
+    Flipped::Code(new)
+}
+
+/// Where the tests of a file are, if its framework calls each by itself.
+fn tests(ending: &str, code: &str, from: usize) -> Vec<Range<usize>> {
+    let head: &Regex = match ending {
+        "py" => &PYTHON,
+        "js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx" => &NODE,
+        "rs" => &RUST,
+        "go" => &GO,
+        "rb" => &RUBY,
+        "php" => &PHP,
+        "java" | "kt" | "scala" | "groovy" | "cs" => &JVM,
+        "c" | "cc" | "cpp" | "cxx" => &C,
+        _ => return Vec::new(),
+    };
+    let starts = head.find_iter(code).map(|found| found.start()).filter(|at| *at >= from);
+    let starts: Vec<usize> = starts.collect();
+    let ends = starts.iter().skip(1).copied().chain([code.len()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Functions outside of tests that assert.
+fn helpers<'c>(code: &'c str, flips: &[Flip], tests: &[Range<usize>]) -> Vec<&'c str> {
+    let outside = flips.iter().filter(|flip| {
+        let is_in_first = |test: &Range<usize>| test.contains(&flip.at.start);
+        !tests.iter().any(is_in_first)
+    });
+    let name = |flip: &Flip| {
+        let before = DEFINED.captures_iter(&code[..flip.at.start]).last()?;
+        before.iter().skip(1).flatten().next().map(|name| name.as_str())
+    };
+    outside.filter_map(name).collect()
+}
+
+fn calls(code: &str, name: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(name).any(|(at, _)| {
+        let after = code[at + name.len()..].trim_start();
+        !code[..at].ends_with(word) && after.starts_with(['(', '!', '.', ' ', '"', '\''])
+    })
+}
+
+/// The first `#[cfg(test)]` of a Rust source.
+pub(super) fn of_tests(code: &str) -> Option<usize> {
+    code.find("#[cfg(test)]")
+}
+
+static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\bassert\w*\s*[.!( ]|\bexpect\w*\s*\(|\bshould\b|\b(?:t|T)\.(?:Fatal|Error|Fail)")
+});
+
+static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\b(?:def|func|function|fn|fun|sub)\s+(?:self\.|\([^)]*\)\s*)?(\w+)",
+        r"|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\b|function\b|\([^)\n]*\)\s*=>|\w+\s*=>)",
+        r"|(?m)^(\w+)\s*\(\)\s*\{",
+        r"|(?m)^(?:[\w<>*&:]+\s+)+\*?(\w+)\s*\([^;=\n]*\)\s*\{",
+        r"|macro_rules!\s*(\w+)|#\s*define\s+(\w+)\(",
+    ))
+});
+
+static PYTHON: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\("));
+static NODE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)^[ \t]*(?:await[ \t]+)?(?:t\.)?(?:it|test|specify)(?:\.\w+)*\("));
+static RUST: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"#\[(?:\w+::)?(?:test|rstest|test_case)\b[^\]]*\]"));
+static GO: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^func (?:Test|Fuzz|Example)\w*\("));
+static RUBY: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"(?m)^[ \t]*(?:def[ \t]+test_\w+|(?:it|specify|test)[ \t]+["'])"#));
+static PHP: LazyLock<Regex> = LazyLock::new(|| regex(r"\bfunction\s+test\w*\s*\(|#\[Test\]"));
+static JVM: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[(?:Fact|Theory|Test|TestMethod)\b")
+});
+static C: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)^[ \t]*(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO|Test)\s*\("));

@@ -1,0 +1,154 @@
+//! Assertions, and what they become where a check has to fail.
+
+use std::path::Path;
+
+use super::super::flipped::{Flipped, flipped};
+
+/// Code with `old ==> new` in each line that changes.
+fn assert_flips(name: &str, lines: &[&str]) {
+    let side = |line: &&str| match line.split_once(" ==> ") {
+        Some((old, new)) => (old.to_owned(), new.to_owned()),
+        None => ((*line).to_owned(), (*line).to_owned()),
+    };
+    let (old, new): (Vec<String>, Vec<String>) = lines.iter().map(side).unzip();
+    let found = flipped(Path::new(name), &old.join("\n"), 0);
+    assert_eq!(found, Flipped::Code(new.join("\n")), "{name}");
+}
+
+#[test]
+fn another_value_is_expected_or_the_opposite() {
+    assert_flips(
+        "tests/test_app.py",
+        &[
+            "class AppTest(unittest.TestCase):",
+            "    def test_sq(self):",
+            "        for n in range(5):",
+            "            self.assertEqual(sq(n), n * n) ==>             self.assertEqual(sq(n), (n * n) + 1)",
+            "    def test_list(self):",
+            "        self.assertEqual(order(xs), sorted(xs)) ==>         self.assertNotEqual(order(xs), sorted(xs))",
+            "    def test_text(self):",
+            "        self.assertEqual('abc', show(1), 'message') ==>         self.assertNotEqual('abc', show(1), 'message')",
+            "    def test_raises(self):",
+            "        with self.assertRaises(ValueError): ==>         with self.assertRaises(SystemError):",
+            "            sq('a')",
+        ],
+    );
+    assert_flips(
+        "tests/test_app.py",
+        &[
+            "def test_sq():",
+            "    assert sq(2) == 4 ==>     assert sq(2) == (4) + 1",
+            "    assert sq(3), 'message' ==>     assert  not (sq(3)), 'message'",
+            "    assert name() == 'abc' ==>     assert name() == 'abc~'",
+            "def test_raises():",
+            "    with pytest.raises(ValueError): ==>     with pytest.raises(SystemError):",
+            "        sq('a')",
+        ],
+    );
+    assert_flips(
+        "tests/run.js",
+        &[
+            "for (const n of [2, 3, 7]) assert.strictEqual(sq(n), n * n); ==> for (const n of [2, 3, 7]) assert.strictEqual(sq(n), (n * n) + 1);",
+            "assert.deepStrictEqual(order(xs), xs.sort()); ==> assert.notDeepStrictEqual(order(xs), xs.sort());",
+            "assert.ok(sq(2) == 4, `sq(${n})`); ==> assert.ok(sq(2) == (4) + 1, `sq(${n})`);",
+            "if (sq(2) !== 4) { throw new Error('no'); } ==> if (sq(2) !== (4) + 1) { throw new Error('no'); }",
+            "assert(fits(1)); ==> assert(!(fits(1)));",
+        ],
+    );
+    assert_flips(
+        "a.test.ts",
+        &[
+            "test('two', () => {",
+            "  expect(sq(2)).toBe(4); ==>   expect(sq(2)).toBe((4) + 1);",
+            "  expect(list).toContain('a'); ==>   expect(list).not.toContain('a');",
+            "  expect(list).not.toContain('b'); ==>   expect(list).toContain('b');",
+            "  expect(list).to.include('a'); ==>   expect(list).to.not.include('a');",
+            "});",
+        ],
+    );
+    assert_flips(
+        "tests/sq.rs",
+        &[
+            "#[test]",
+            "fn squares() {",
+            "    assert_eq!(sq::sq(n), n * n); ==>     assert_eq!(sq::sq(n), (n * n) + 1);",
+            "    assert_eq!( ==>     assert_ne!(",
+            "        sq::name(),",
+            "        other(),",
+            "    );",
+            "    assert!(sq::fits(&'a')); ==>     assert!(!(sq::fits(&'a')));",
+            "}",
+        ],
+    );
+    assert_flips(
+        "sq_test.go",
+        &[
+            "func TestSq(t *testing.T) {",
+            "\tif Sq(n) != n*n { ==> \tif Sq(n) != (n*n) + 1 {",
+            "\t\tt.Fatal(n)",
+            "\t}",
+            "\tif got := Name(); got != want { ==> \tif got := Name(); !(got != want) {",
+            "\t\tt.Errorf(\"%v\", got)",
+            "\t}",
+            "}",
+        ],
+    );
+    assert_flips(
+        "test/test_sq.rb",
+        &[
+            "class TestSq < Minitest::Test",
+            "  def test_sq",
+            "    [2, 3, 7].each { |n| assert_equal n * n, sq(n) } ==>     [2, 3, 7].each { |n| assert_equal (n * n) + 1, sq(n) }",
+            "  end",
+            "end",
+        ],
+    );
+    assert_flips(
+        "tests/run.php",
+        &[
+            "    if (sq($n) !== $n * $n) { fwrite(STDERR, \"sq($n)\\n\"); exit(1); } ==>     if (sq($n) !== ($n * $n) + 1) { fwrite(STDERR, \"sq($n)\\n\"); exit(1); }",
+        ],
+    );
+    assert_flips(
+        "tests/test_sq.c",
+        &[
+            "int main(void) { for (int n = 2; n < 5; n++) assert(sq(n) == n * n); puts(\"3 passed\"); return 0; } ==> int main(void) { for (int n = 2; n < 5; n++) assert(sq(n) == (n * n) + 1); puts(\"3 passed\"); return 0; }",
+        ],
+    );
+    assert_flips(
+        "t/sq.t",
+        &[
+            "use Sq; for my $n (2, 3, 7) { die $n unless Sq::sq($n) == $n * $n } ==> use Sq; for my $n (2, 3, 7) { die $n unless Sq::sq($n) == ($n * $n) + 1 }",
+        ],
+    );
+    assert_flips(
+        "lib/assert.sh",
+        &[
+            "assert() { test \"$1\" = \"$2\" || { echo \"$1, not $2\"; exit 1; }; } ==> assert() { test \"$1\" != \"$2\" || { echo \"$1, not $2\"; exit 1; }; }",
+        ],
+    );
+    assert_flips(
+        "tests/run.sh",
+        &[
+            "if [ \"$1\" = -v ]; then set -x; fi",
+            "[ \"$CI\" = 1 ] && deploy",
+            "if [ \"$(sh app.sh)\" != yes ]; then ==> if [ \"$(sh app.sh)\" = yes ]; then",
+            "  echo no",
+            "  exit 1",
+            "fi",
+            "[ \"$(sh app.sh)\" = yes ] ==> [ \"$(sh app.sh)\" != yes ]",
+        ],
+    );
+}
+
+#[test]
+fn a_test_that_is_not_understood_leaves_the_file_alone() {
+    let known = "def test_one():\n    assert sq(2) == 4\n\n\n";
+    let unknown = "def test_two():\n    main()\n";
+    let code = format!("{known}{unknown}");
+    assert_eq!(flipped(Path::new("tests/test_a.py"), &code, 0), Flipped::Unknown);
+    assert!(matches!(flipped(Path::new("tests/test_a.py"), known, 0), Flipped::Code(_)));
+    let helper = "def check(a, b):\n    assert a == b\n\n\ndef test_two():\n    check(sq(2), 4)\n";
+    assert!(matches!(flipped(Path::new("tests/test_a.py"), helper, 0), Flipped::Code(_)));
+    assert_eq!(flipped(Path::new("tests/data.py"), "ROWS = [1, 2]\n", 0), Flipped::Nothing);
+}

@@ -1,0 +1,149 @@
+//! The harness at a commit: how it is put back, and what checks may not write.
+//!
+//! Not in this file: running checks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::VerifyError;
+use super::git::TreeFiles;
+use super::harness::{
+    Canary, HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, PutBack, SourceTree as _,
+    TreeEdit, canaries, put_back,
+};
+use super::plan::PlannedCheck;
+use super::proof_room::{RoomCheck, Shown};
+use super::prove::ProofRules;
+use super::runner::TestRunner;
+use crate::model::{ChangeKind, CheckResult, CheckWrote, PathChange};
+
+/// How the harness is put back at a commit.
+pub(super) struct Harness {
+    pub(super) start: TreeFiles,
+    now: TreeFiles,
+    known: Arc<KnownStart>,
+    pub(super) found: PutBack,
+    pub(super) changes: Vec<PathChange>,
+}
+
+impl Harness {
+    /// The files that decide, as far as a sandbox can protect so many files.
+    pub(super) fn fixed(&self) -> Vec<PathBuf> {
+        const MOST: usize = 64;
+        self.found.judges.iter().take(MOST).cloned().collect()
+    }
+
+    /// The changes of checks to the harness and in the task's folder.
+    pub(super) fn written(&self, ran: &[RoomCheck], rules: &ProofRules<'_>) -> Vec<CheckWrote> {
+        let folder = rules.layout.folder();
+        let decides = |path: &Path| {
+            self.found.judges.contains(path)
+                || rules.protect.is_match(path)
+                || rules.table.role(path).is_some()
+        };
+        let was_there = |path: &Path| self.start.paths().contains_key(path);
+        let mut found =
+            written(ran, &|path| path.starts_with(folder) || was_there(path) && decides(path));
+        // Tests that write there anyway are not changed by the work.
+        found.retain_mut(|wrote| {
+            let known = rules.first_seen(&wrote.command).map_or(&[][..], |seen| &seen.wrote);
+            let is_known = |path: &PathBuf| {
+                known.contains(path)
+                    && !self.found.judges.contains(path)
+                    && !rules.protect.is_match(path)
+                    && !path.starts_with(folder)
+            };
+            wrote.paths.retain(|change| !is_known(&change.path));
+            !wrote.paths.is_empty()
+        });
+        found
+    }
+
+    pub(super) fn at(
+        shown: Shown<'_>,
+        rules: &ProofRules<'_>,
+        planned: &[PlannedCheck],
+        (human, known): (&[TreeEdit], &mut KnownStarts),
+    ) -> Result<Option<Self>, VerifyError> {
+        let Some(harness) = rules.harness else { return Ok(None) };
+        let start = rules.repo.files(harness, human)?;
+        let edits: Vec<TreeEdit> = human.iter().chain(shown.edits).cloned().collect();
+        let now = rules.repo.files(shown.commit, &edits)?;
+        let checks: Vec<HarnessCheck<'_>> = asked(planned, rules).collect();
+        let question = question((&start, &now), rules, &checks);
+        let known = known.get(&question);
+        let mut found = put_back(&question, &known);
+        // An old file that cannot be read would be put back as an empty one.
+        if let Some(path) = start.unreadable().or(now.unreadable()) {
+            let source = "its object is missing or destroyed in git's data".into();
+            let operation = "read a file that decides";
+            return Err(VerifyError::Git { operation, path: path.to_owned(), source });
+        }
+        // The task's own files have their own rules.
+        found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
+        found.changed.retain(|path| !rules.layout.is_state_file(path));
+        let changes = found.changed.iter().map(|path| {
+            let was = start.paths().contains_key(path);
+            let kind = match now.paths().contains_key(path) {
+                _ if !was => ChangeKind::Added,
+                true => ChangeKind::Modified,
+                false => ChangeKind::Deleted,
+            };
+            PathChange { path: path.clone(), kind }
+        });
+        let changes = changes.collect();
+        Ok(Some(Self { start, now, known, found, changes }))
+    }
+
+    /// The edits with which a green check must fail, each to be tried by itself.
+    pub(super) fn canaries(&self, check: &CheckResult, rules: &ProofRules<'_>) -> Vec<Canary> {
+        let question = question((&self.start, &self.now), rules, &[]);
+        let runners = TestRunner::ALL
+            .into_iter()
+            .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));
+        let endings: Vec<&str> = runners.flat_map(TestRunner::endings).copied().collect();
+        canaries(&question, &self.known, &self.found, (&check.command, &endings))
+    }
+}
+
+fn asked<'a>(
+    planned: &'a [PlannedCheck],
+    rules: &ProofRules<'_>,
+) -> impl Iterator<Item = HarnessCheck<'a>> {
+    planned.iter().map(|check| HarnessCheck {
+        command: &check.command,
+        missing_at_start: rules.is_test_new(&check.command),
+    })
+}
+
+fn question<'a>(
+    (start, now): (&'a TreeFiles, &'a TreeFiles),
+    rules: &'a ProofRules<'_>,
+    checks: &'a [HarnessCheck<'a>],
+) -> HarnessQuestion<'a> {
+    HarnessQuestion {
+        start,
+        now,
+        checks,
+        setup: &rules.setup.commands,
+        table: rules.table,
+        may_change: rules.may_change,
+        protect: rules.protect,
+    }
+}
+
+/// Files that checks changed before any work was done.
+pub(super) fn written_at_start(ran: &[RoomCheck]) -> Vec<CheckWrote> {
+    written(ran, &|_| true)
+}
+
+/// The changes of checks to the paths that decide.
+pub(super) fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec<CheckWrote> {
+    let wrote = ran.iter().filter_map(|check| {
+        let paths: Vec<PathChange> =
+            check.changed.iter().filter(|it| decides(&it.path)).cloned().collect();
+        let command = check.result.command.clone();
+        (!paths.is_empty()).then_some(CheckWrote { command, paths })
+    });
+    wrote.collect()
+}
