@@ -39,7 +39,7 @@ fn what_a_check_compares_and_runs_changes() {
         ("data.txt", "b 2\n"),
         ("tests/report.txt", "a 1\n"),
         ("tests/run.sh", "[ \"$(sh sq.sh 3)\" = 9 ] || exit 1\n"),
-        ("tests/run.js", "require('assert').equal(sq(2), 4);\n"),
+        ("tests/run.js", "const assert = require('assert');\nassert.equal(sq(2), 4);\n"),
         ("tests/test_app.py", "def test_sq():\n    assert sq(2) == 4\n"),
         ("src/lib.rs", "fn a() {}\n#[cfg(test)]\nmod tests { #[test] fn b() { assert!(a()); } }\n"),
     ];
