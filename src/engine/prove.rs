@@ -28,6 +28,13 @@ struct Broken {
     kind: FindingKind,
 }
 
+impl Broken {
+    /// Whether a human decides on the work: it costs no attempt.
+    fn is_for_review(&self) -> bool {
+        matches!(self.kind, FindingKind::HarnessNeeded | FindingKind::Unmoved)
+    }
+}
+
 /// The criteria that failing checks opened.
 enum Opened {
     /// None; the reason why the task is still not proven.
@@ -275,7 +282,7 @@ impl Run {
             |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
         let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
         // One criterion is held for the harness that a check of the whole task needs.
-        let is_held = broken.kind == FindingKind::HarnessNeeded && self.has_held();
+        let is_held = broken.is_for_review() && self.has_held();
         let is_whole = broken.check.whole_task && !is_held;
         if !own.is_empty() || !is_whole || self.is_no_worse(&broken.check) {
             return own;
@@ -309,7 +316,7 @@ impl Run {
         }
         // There is state to commit, even without an iteration.
         self.worked_at_all = true;
-        if broken.kind == FindingKind::HarnessNeeded {
+        if broken.is_for_review() {
             self.hold_at_end(key, &broken.reason)?;
             return Ok(None);
         }
