@@ -5,11 +5,16 @@ use std::ops::Range;
 /// The arguments of a call, by the place of its opening parenthesis, and the place of the closing
 /// one.
 pub(super) fn arguments(code: &str, open: usize) -> Option<(Vec<Range<usize>>, usize)> {
+    /// Longer calls are not read.
+    const MOST: usize = 1 << 14;
     let mut depth = 0usize;
     let mut starts = vec![open + 1];
     let mut ends = Vec::new();
     let mut rest = code.get(open..)?.char_indices();
     while let Some((at, c)) = rest.next() {
+        if at > MOST {
+            return None;
+        }
         match c {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => {
@@ -26,10 +31,9 @@ pub(super) fn arguments(code: &str, open: usize) -> Option<(Vec<Range<usize>>, u
             }
             '"' | '`' | '\'' => {
                 let after = &code[open + at + 1..];
-                let end = quoted(after, c);
-                let end = end.filter(|end| c != '\'' || !after[..*end].contains('\n'));
-                if let Some(end) = end {
-                    // `'a` in Rust is no text, and ends with no quote nearby.
+                // `'a` in Rust is no text, and has no second quote in its line.
+                let text = if c == '\'' { after.lines().next().unwrap_or("") } else { after };
+                if let Some(end) = quoted(text, c) {
                     let end = open + at + 1 + end;
                     while rest.clone().next().is_some_and(|(at, _)| open + at <= end) {
                         rest.next();

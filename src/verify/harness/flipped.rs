@@ -36,7 +36,8 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
     }
     let helpers = helpers(code, &flips, &tests);
     let is_covered = |test: &Range<usize>| {
-        flips.iter().any(|flip| test.contains(&flip.at.start))
+        let after = flips.partition_point(|flip| flip.at.start < test.start);
+        flips.get(after).is_some_and(|flip| flip.at.start < test.end)
             || helpers.iter().any(|name| calls(&code[test.clone()], name))
     };
     if !tests.iter().all(is_covered) {
@@ -71,14 +72,18 @@ fn tests(ending: &str, code: &str, from: usize) -> Vec<Range<usize>> {
 /// Functions outside of tests that assert.
 fn helpers<'c>(code: &'c str, flips: &[Flip], tests: &[Range<usize>]) -> Vec<&'c str> {
     let outside = flips.iter().filter(|flip| {
-        let is_in_first = |test: &Range<usize>| test.contains(&flip.at.start);
-        !tests.iter().any(is_in_first)
+        // Each test reaches to the next one.
+        tests.first().is_none_or(|first| flip.at.start < first.start)
     });
+    let names = DEFINED.captures_iter(code);
+    let names: Vec<_> = names.filter_map(|found| found.iter().skip(1).flatten().next()).collect();
     let name = |flip: &Flip| {
-        let before = DEFINED.captures_iter(&code[..flip.at.start]).last()?;
-        before.iter().skip(1).flatten().next().map(|name| name.as_str())
+        let before = names.partition_point(|name| name.start() < flip.at.start);
+        Some(names[before.checked_sub(1)?].as_str())
     };
-    outside.filter_map(name).collect()
+    let mut found: Vec<&str> = outside.filter_map(name).collect();
+    found.dedup();
+    found
 }
 
 fn calls(code: &str, name: &str) -> bool {

@@ -283,7 +283,7 @@ fn chains(code: &str) -> Vec<Flip> {
 fn failing_branches(ending: &str, code: &str) -> Vec<Flip> {
     static FAILS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"\b(?:throw|raise|die|abort|panic|exit|_exit|Exit|exitCode|return\s+(?:1|-1|EXIT_FAILURE)|\w*[fF]ail\w*|(?:t|T|tb)\.(?:Error|Fatal)f?)\b",
+            r"\b(?:throw|raise|die|abort|panic|_?[eE]xit\s*\(?\s*(?:[1-9]|-1|EXIT_FAILURE)|exitCode\s*=\s*[1-9]|return\s+(?:1|-1|EXIT_FAILURE)|\w*[fF]ail\w*|(?:t|T|tb)\.(?:Error|Fatal)f?)\b",
         )
     });
     static IF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(?:^|[^\w$@.])if[ \t]*(\()"));

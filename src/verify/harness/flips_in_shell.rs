@@ -9,43 +9,67 @@ use regex::Regex;
 use super::flips::Flip;
 use super::patterns::regex;
 
-/// `[ "$a" = b ] || exit 1`, and a comparison on a line of its own.
+/// `[ "$a" = b ] || exit 1`, `if [ "$a" != b ]; then exit 1`, and a comparison on a line of its
+/// own.
 pub(super) fn find(code: &str) -> Vec<Flip> {
-    static OR_ELSE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(concat!(
-            r"(?m)(?:\[\[?|\btest)[ \t][^\n]*?[ \t](=|==|!=|-eq|-ne)[ \t][^\n]*?",
-            r"(?:\|\|[ \t]*\\?\n?[ \t]*(?:\{|\(|exit\b|return\b|false\b|die\b|\w*fail\w*\b|echo\b|printf\b)|\n|\z)",
-        ))
+    static COMPARED: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?m)(?:\[\[?|\btest)[ \t][^\n]*?[ \t](=|==|!=|-eq|-ne)[ \t][^\n]*?(?:\|\|[ \t]*\\?\n?[ \t]*|$)",
+        )
     });
     static IF: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"(?m)\bif[ \t]+(?:\[\[?|test)[ \t][^\n]*?[ \t](!=|-ne)[ \t][^\n]*(?:\n[^\n]*){0,3}?\b(?:exit|return)[ \t]+[1-9]",
         )
     });
-    let opposite = |sign: &str| match sign {
+    // A function may be asked: `is_ci() { [ "$CI" = 1 ]; }`.
+    let has_functions = FUNCTION.is_match(code);
+    let mut found = Vec::new();
+    for it in COMPARED.captures_iter(code) {
+        let (Some(whole), Some(sign)) = (it.get(0), it.get(1)) else { continue };
+        let before = code[..whole.start()].rsplit('\n').next().unwrap_or_default().trim();
+        let is_asked = ["if", "while", "until", "&&"].iter().any(|word| before.contains(word));
+        if is_asked || whole.as_str().contains("&&") {
+            continue;
+        }
+        let fails = match whole.as_str().contains("||") {
+            true => fails(&code[whole.end()..]),
+            false => before.is_empty() && !has_functions,
+        };
+        if fails {
+            found.push(opposite(&sign));
+        }
+    }
+    found.extend(IF.captures_iter(code).filter_map(|it| Some(opposite(&it.get(1)?))));
+    found
+}
+
+fn opposite(sign: &regex::Match<'_>) -> Flip {
+    let text = match sign.as_str() {
         "=" | "==" => "!=",
         "!=" => "=",
         "-eq" => "-ne",
         _ => "-eq",
     };
-    let stands_alone = |at: usize, whole: &str| {
-        let line = code[..at].rsplit('\n').next().unwrap_or_default().trim_start();
-        let begins = line.is_empty() || line.ends_with(['{', ';', ')']) || line.ends_with("do");
-        whole.contains("||") || begins
-    };
-    let mut found = Vec::new();
-    for it in OR_ELSE.captures_iter(code) {
-        let (Some(whole), Some(sign)) = (it.get(0), it.get(1)) else { continue };
-        let before = code[..whole.start()].rsplit('\n').next().unwrap_or_default();
-        let is_if = before.contains("if ") || before.contains("while ");
-        if !is_if && !whole.as_str().contains("&&") && stands_alone(whole.start(), whole.as_str()) {
-            found.push(Flip { at: sign.range(), text: opposite(sign.as_str()).to_owned() });
-        }
-    }
-    for it in IF.captures_iter(code) {
-        if let Some(sign) = it.get(1) {
-            found.push(Flip { at: sign.range(), text: opposite(sign.as_str()).to_owned() });
-        }
-    }
-    found
+    Flip { at: sign.range(), text: text.to_owned() }
 }
+
+/// Whether the next command does no more than fail, with a message.
+fn fails(code: &str) -> bool {
+    static ENDS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"^(?:exit|return)\b[ \t]*(?:[1-9$]|$)|^(?:false|die|\w*fail\w*)\b|^(?:echo|printf)\b",
+        )
+    });
+    static SETS: LazyLock<Regex> = LazyLock::new(|| regex(r"^\w+=\S*$"));
+    let group = code.strip_prefix(['{', '(']);
+    let end = if group.is_some() { ['}', ')'] } else { ['\n', ';'] };
+    let body = group.unwrap_or(code);
+    let body = &body[..body.find(end).unwrap_or(body.len())];
+    let mut commands = body.split([';', '\n']).map(str::trim).filter(|it| !it.is_empty());
+    let is_message = |it: &str| it.starts_with("echo") || it.starts_with("printf");
+    let only = commands.clone().all(|it| ENDS.is_match(it) || SETS.is_match(it));
+    only && commands.any(|it| ENDS.is_match(it) && (group.is_none() || !is_message(it)))
+}
+
+static FUNCTION: LazyLock<Regex> = LazyLock::new(|| regex(r"\w[ \t]*\(\)"));

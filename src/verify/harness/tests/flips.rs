@@ -132,6 +132,8 @@ fn another_value_is_expected_or_the_opposite() {
         &[
             "if [ \"$1\" = -v ]; then set -x; fi",
             "[ \"$CI\" = 1 ] && deploy",
+            "[ \"$KEEP\" = 1 ] || rm -rf build",
+            "[ \"$KEEP\" = 1 ] || { rm -rf build; exit 1; }",
             "if [ \"$(sh app.sh)\" != yes ]; then ==> if [ \"$(sh app.sh)\" = yes ]; then",
             "  echo no",
             "  exit 1",
@@ -139,6 +141,44 @@ fn another_value_is_expected_or_the_opposite() {
             "[ \"$(sh app.sh)\" = yes ] ==> [ \"$(sh app.sh)\" != yes ]",
         ],
     );
+}
+
+#[test]
+fn no_other_way_is_taken_than_to_a_failure() {
+    for (name, code) in [
+        ("tests/run.sh", "is_ci() { [ \"$CI\" = 1 ]; }\nis_ci && deploy\n"),
+        ("tests/run.sh", "is_ci() {\n  [ \"$CI\" = 1 ]\n}\nis_ci && deploy\n"),
+        ("tests/run.sh", "while [ \"$n\" != 3 ]; do n=$(($n + 1)); done\n"),
+        ("tests/run.js", "if (all === 'clean') { fs.rmSync('x'); process.exit(0); }\n"),
+        ("tests/run.js", "if (all === 'clean') { clean(); }\n"),
+        ("tests/run.py", "if mode == 'clean':\n    clean()\n"),
+    ] {
+        assert_eq!(flipped(Path::new(name), code, 0), Flipped::Nothing, "{code}");
+    }
+}
+
+#[test]
+fn odd_code_does_no_harm() {
+    for code in [
+        "assert(\u{e9}\u{e9}('\u{20ac}",
+        "assert.equal(\"\u{20ac}, 1",
+        "assert \u{20ac} == 1\r\nassert (\r\n",
+        "expect(\u{1f600}).toBe('\u{1f600}\\",
+        "if (",
+        "assert",
+        "assert ",
+        "assertEqual(,)",
+        "assert_equal \u{20ac}, '",
+        "[ \u{20ac} = \u{20ac} ] ||",
+        "test\u{a0}x = y",
+        "",
+    ] {
+        for ending in ["py", "js", "rs", "go", "rb", "php", "c", "java", "pl", "sh"] {
+            let path = format!("tests/a.{ending}");
+            let _ = flipped(Path::new(&path), code, 0);
+            assert!(!matches!(flipped(Path::new(&path), "", 0), Flipped::Code(_)));
+        }
+    }
 }
 
 #[test]
