@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::error::VerifyError;
 use super::git::TreeFiles;
 use super::harness::{
-    Canary, HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, PutBack, SourceTree as _,
-    TreeEdit, canaries, put_back,
+    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutant, PutBack, SourceTree as _,
+    TreeEdit, mutants, put_back,
 };
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
@@ -96,13 +96,13 @@ impl Harness {
     }
 
     /// The edits with which a green check must fail, each to be tried by itself.
-    pub(super) fn canaries(&self, check: &CheckResult, rules: &ProofRules<'_>) -> Vec<Canary> {
+    pub(super) fn mutants(&self, check: &CheckResult, rules: &ProofRules<'_>) -> Vec<Mutant> {
         let question = question((&self.start, &self.now), rules, &[]);
         let runners = TestRunner::ALL
             .into_iter()
             .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));
         let endings: Vec<&str> = runners.flat_map(TestRunner::endings).copied().collect();
-        canaries(&question, &self.known, &self.found, (&check.command, &endings))
+        mutants(&question, &self.known, &self.found, (&check.command, &endings))
     }
 }
 

@@ -11,7 +11,6 @@
 mod around;
 mod baseline;
 mod branch;
-mod canary;
 mod check_run;
 mod checks;
 mod collect;
@@ -31,6 +30,7 @@ mod made_by_line;
 mod made_executable;
 mod master;
 mod missing;
+mod mutant_runs;
 mod not_fetched;
 mod plan;
 mod proof_room;

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::canary::{CanaryRun, canary_runs, unmoved};
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
 use super::harness::{KnownStarts, SourceTree as _, Table, TreeEdit};
 use super::harness_at::{Harness, written};
 use super::layout::Layout;
 use super::master::Warmth;
+use super::mutant_runs::{MutantRun, mutant_runs, unmoved};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rooms::ProofRooms;
@@ -113,7 +113,7 @@ pub async fn prove(
     let mut room = rooms.take(warmth)?;
     let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
-    let First { mut proved, mut again, mut canaries } = first?;
+    let First { mut proved, mut again, mut mutants } = first?;
     let may_retry = rules.retries && warmth == Warmth::Warm && rooms.are_made_soon();
     if may_retry && proved.is_red_soon() {
         let mut fresh = rooms.fresh(warmth)?;
@@ -121,7 +121,7 @@ pub async fn prove(
         fresh.remove();
         let second = second?;
         if second.proved.checks.iter().all(CheckResult::passed) {
-            First { proved, again, canaries } = second;
+            First { proved, again, mutants } = second;
         }
     }
     for again in again {
@@ -134,9 +134,9 @@ pub async fn prove(
         fresh.remove();
         ran?;
     }
-    if proved.holds_with_old() && !canaries.is_empty() {
+    if proved.holds_with_old() && !mutants.is_empty() {
         let mut fresh = rooms.fresh(warmth)?;
-        let ran = unmoved(&mut fresh, shown, canaries, (to_run.1, options)).await;
+        let ran = unmoved(&mut fresh, shown, mutants, (to_run.1, options)).await;
         fresh.remove();
         proved.unmoved = ran?;
     }
@@ -147,7 +147,7 @@ pub async fn prove(
 struct First {
     proved: Proved,
     again: Vec<Again>,
-    canaries: Vec<CanaryRun>,
+    mutants: Vec<MutantRun>,
 }
 
 impl Proved {
@@ -246,7 +246,7 @@ async fn first_run(
     if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
         let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
         let proved = Proved { checks, ..Proved::default() };
-        return Ok(First { proved, again: Vec::new(), canaries: Vec::new() });
+        return Ok(First { proved, again: Vec::new(), mutants: Vec::new() });
     }
     let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
     let options = &CheckOptions { fixed, ..options.clone() };
@@ -259,7 +259,7 @@ async fn first_run(
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
     let Some(harness) = harness else {
-        return Ok(First { proved, again: Vec::new(), canaries: Vec::new() });
+        return Ok(First { proved, again: Vec::new(), mutants: Vec::new() });
     };
     let ends = &harness.found.ends;
     take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;
@@ -272,8 +272,8 @@ async fn first_run(
         let checks = std::mem::take(&mut proved.checks);
         proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
         if harness.found.inline_tests.is_empty() {
-            let canaries = canary_runs(&harness, rules, planned, &proved);
-            return Ok(First { proved, again, canaries });
+            let mutants = mutant_runs(&harness, rules, planned, &proved);
+            return Ok(First { proved, again, mutants });
         }
     } else {
         again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
@@ -287,9 +287,9 @@ async fn first_run(
     let commands = planned.iter().map(|check| &check.command);
     let left_out = commands.filter(is_left_out).cloned().collect();
     let (commit, role) = (shown.commit.clone(), Role::Start { left_out });
-    let canaries = canary_runs(&harness, rules, planned, &proved);
+    let mutants = mutant_runs(&harness, rules, planned, &proved);
     again.insert(0, Again { commit, edits, harness, checks, role });
-    Ok(First { proved, again, canaries })
+    Ok(First { proved, again, mutants })
 }
 
 /// The runs of commands that have to pass a harness of a later proof.

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::flips::{self, Flip};
+use super::flips_in_shell;
 use super::paths::extension;
 use super::patterns::regex;
 
@@ -28,11 +29,19 @@ pub(super) enum Flipped {
 /// Changes what each test of a file expects. Code before `from` stays as it is.
 pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
     let ending = extension(path);
-    let mut flips = flips::find(ending, code);
-    flips.retain(|flip| flip.at.start >= from);
+    let flips = match SHELLS.contains(&ending) {
+        true if flips_in_shell::has_others(code) => return Flipped::Unknown,
+        true => flips_in_shell::find(code),
+        false => flips::find(ending, code),
+    };
+    let flips = apart(flips, code, from);
     let tests = tests(ending, code, from);
     if flips.is_empty() && tests.is_empty() {
         return if ASSERTS.is_match(&code[from..]) { Flipped::Unknown } else { Flipped::Nothing };
+    }
+    if tests.is_empty() && !flips.is_empty() && ARGUMENTS.is_match(code) {
+        // What it is asked for decides which of its assertions run.
+        return Flipped::Unknown;
     }
     let helpers = helpers(code, &flips, &tests);
     let is_covered = |test: &Range<usize>| {
@@ -48,6 +57,25 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
         new.replace_range(at, &text);
     }
     Flipped::Code(new)
+}
+
+/// The changes of code after a place, in order, without comments and those inside of others.
+fn apart(mut flips: Vec<Flip>, code: &str, from: usize) -> Vec<Flip> {
+    flips.retain(|flip| flip.at.start >= from && !is_comment(code, flip.at.start));
+    flips.sort_by_key(|flip| flip.at.start);
+    let mut behind = 0;
+    flips.retain(|flip| {
+        let is_free = flip.at.start >= behind;
+        behind = behind.max(flip.at.end);
+        is_free
+    });
+    flips
+}
+
+fn is_comment(code: &str, at: usize) -> bool {
+    let line = code[..at].rsplit('\n').next().unwrap_or_default().trim_start();
+    ["//", "#", "*", "/*", "--"].iter().any(|mark| line.starts_with(mark))
+        && !line.starts_with("#[")
 }
 
 /// Where the tests of a file are, if its framework calls each by itself.
@@ -101,6 +129,14 @@ pub(super) fn of_tests(code: &str) -> Option<usize> {
 
 static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\bassert\w*\s*[.!( ]|\bexpect\w*\s*\(|\bshould\b|\b(?:t|T)\.(?:Fatal|Error|Fail)")
+});
+
+/// The endings of scripts in shell.
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "bats", ""];
+
+/// A script's own arguments.
+static ARGUMENTS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"\bprocess\.argv\b|\bsys\.argv\b|\bargparse\b|\$argv\b|\bARGV\b|\bos\.Args\b|\bargv\[")
 });
 
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::arguments::arguments;
-use super::flips_in_shell;
 use super::opposites::{OF_TWO, opposite_of, plain_name};
 use super::patterns::regex;
 
@@ -21,33 +20,14 @@ pub(super) struct Flip {
     pub(super) text: String,
 }
 
-/// The changes of all assertions that can be understood, in order.
+/// The changes of all assertions that can be understood.
 pub(super) fn find(ending: &str, code: &str) -> Vec<Flip> {
-    let mut found = Vec::new();
-    if matches!(ending, "sh" | "bash" | "zsh" | "ksh" | "bats" | "") {
-        found.extend(flips_in_shell::find(code));
-    } else {
-        found.extend(named(ending, code));
-        found.extend(conditions(ending, code));
-        found.extend(chains(code));
-        found.extend(failing_branches(ending, code));
-        found.extend(modified(ending, code));
-    }
-    found.retain(|flip| !is_comment(code, flip.at.start));
-    found.sort_by_key(|flip| flip.at.start);
-    let mut behind = 0;
-    found.retain(|flip| {
-        let is_free = flip.at.start >= behind;
-        behind = behind.max(flip.at.end);
-        is_free
-    });
+    let mut found = named(ending, code);
+    found.extend(conditions(ending, code));
+    found.extend(chains(code));
+    found.extend(failing_branches(ending, code));
+    found.extend(modified(ending, code));
     found
-}
-
-fn is_comment(code: &str, at: usize) -> bool {
-    let line = code[..at].rsplit('\n').next().unwrap_or_default().trim_start();
-    ["//", "#", "*", "/*", "--"].iter().any(|mark| line.starts_with(mark))
-        && !line.starts_with("#[")
 }
 
 /// Assertions by name.

@@ -44,6 +44,22 @@ pub(super) fn find(code: &str) -> Vec<Flip> {
     found
 }
 
+/// Whether a script fails for other reasons, too, or its arguments say what it does: then it may
+/// pass without any of the comparisons.
+pub(super) fn has_others(code: &str) -> bool {
+    static CASE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^[ \t]*case\b[^\n]*\bin\b"));
+    static OR_ELSE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?m)^[^\n]*\|\|[ \t]*\\?\n?[ \t]*(?:\{[^\n}]*\b(?:exit|return)\b|exit|return|false|die|\w*fail\w*)\b",
+        )
+    });
+    let compares =
+        |line: &str| line.contains("[ ") || line.contains("[[ ") || line.contains("test ");
+    let goes_somewhere = |line: &str| line.trim_start().starts_with("cd ");
+    CASE.is_match(code)
+        || OR_ELSE.find_iter(code).any(|it| !compares(it.as_str()) && !goes_somewhere(it.as_str()))
+}
+
 fn opposite(sign: &regex::Match<'_>) -> Flip {
     let text = match sign.as_str() {
         "=" | "==" => "!=",

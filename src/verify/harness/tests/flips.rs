@@ -16,7 +16,7 @@ fn assert_flips(name: &str, lines: &[&str]) {
 }
 
 #[test]
-fn another_value_is_expected_or_the_opposite() {
+fn in_python() {
     assert_flips(
         "tests/test_app.py",
         &[
@@ -45,6 +45,10 @@ fn another_value_is_expected_or_the_opposite() {
             "        sq('a')",
         ],
     );
+}
+
+#[test]
+fn in_javascript() {
     assert_flips(
         "tests/run.js",
         &[
@@ -66,6 +70,10 @@ fn another_value_is_expected_or_the_opposite() {
             "});",
         ],
     );
+}
+
+#[test]
+fn in_rust_and_go() {
     assert_flips(
         "tests/sq.rs",
         &[
@@ -93,6 +101,10 @@ fn another_value_is_expected_or_the_opposite() {
             "}",
         ],
     );
+}
+
+#[test]
+fn in_other_languages() {
     assert_flips(
         "test/test_sq.rb",
         &[
@@ -121,6 +133,10 @@ fn another_value_is_expected_or_the_opposite() {
             "use Sq; for my $n (2, 3, 7) { die $n unless Sq::sq($n) == $n * $n } ==> use Sq; for my $n (2, 3, 7) { die $n unless Sq::sq($n) == ($n * $n) + 1 }",
         ],
     );
+}
+
+#[test]
+fn in_shell() {
     assert_flips(
         "lib/assert.sh",
         &[
@@ -151,6 +167,7 @@ fn no_other_way_is_taken_than_to_a_failure() {
         ("tests/run.sh", "while [ \"$n\" != 3 ]; do n=$(($n + 1)); done\n"),
         ("tests/run.js", "if (all === 'clean') { fs.rmSync('x'); process.exit(0); }\n"),
         ("tests/run.js", "if (all === 'clean') { clean(); }\n"),
+        ("tests/run.sh", "[ \"$KEEP\" = 1 ] || rm -rf build\n"),
         ("tests/run.py", "if mode == 'clean':\n    clean()\n"),
     ] {
         assert_eq!(flipped(Path::new(name), code, 0), Flipped::Nothing, "{code}");
@@ -190,5 +207,12 @@ fn a_test_that_is_not_understood_leaves_the_file_alone() {
     assert!(matches!(flipped(Path::new("tests/test_a.py"), known, 0), Flipped::Code(_)));
     let helper = "def check(a, b):\n    assert a == b\n\n\ndef test_two():\n    check(sq(2), 4)\n";
     assert!(matches!(flipped(Path::new("tests/test_a.py"), helper, 0), Flipped::Code(_)));
+    for (name, code) in [
+        ("check.sh", "case $1 in\nname) [ \"$got\" = 3 ] || exit 1;;\nesac\n"),
+        ("check.sh", "[ \"$got\" = 3 ] || exit 1\ngrep -q x y || exit 1\n"),
+        ("check.js", "if (process.argv[2] === 'a') assert.equal(sq(2), 4);\n"),
+    ] {
+        assert_eq!(flipped(Path::new(name), code, 0), Flipped::Unknown, "{code}");
+    }
     assert_eq!(flipped(Path::new("tests/data.py"), "ROWS = [1, 2]\n", 0), Flipped::Nothing);
 }

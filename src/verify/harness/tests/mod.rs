@@ -1,6 +1,5 @@
 //! Honest changes next to cheats, ecosystem by ecosystem.
 
-mod canary;
 mod cheats;
 mod flips;
 mod forms;
@@ -8,6 +7,7 @@ mod honest;
 mod judged_forms;
 mod judging;
 mod known;
+mod mutants;
 mod outside;
 mod runners;
 mod started;

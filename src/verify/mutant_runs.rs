@@ -4,7 +4,7 @@
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::Canary;
+use super::harness::Mutant;
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
@@ -15,19 +15,19 @@ use crate::model::{CheckResult, FirstStatus, Unmoved};
 const MOST_MILLIS: u64 = 120_000;
 
 /// A check, and the edits with which it must fail.
-pub(super) struct CanaryRun {
+pub(super) struct MutantRun {
     check: PlannedCheck,
     put_back: Vec<super::harness::TreeEdit>,
-    canaries: Vec<Canary>,
+    mutants: Vec<Mutant>,
 }
 
 /// The runs that must fail, for the checks that the work turned green.
-pub(super) fn canary_runs(
+pub(super) fn mutant_runs(
     harness: &Harness,
     rules: &ProofRules<'_>,
     planned: &[PlannedCheck],
     proved: &Proved,
-) -> Vec<CanaryRun> {
+) -> Vec<MutantRun> {
     if !proved.checks.iter().all(CheckResult::passed) {
         return Vec::new();
     }
@@ -37,9 +37,9 @@ pub(super) fn canary_runs(
     };
     let of = |result: &CheckResult| {
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
-        let canaries = harness.canaries(result, rules);
+        let mutants = harness.mutants(result, rules);
         let put_back = harness.found.edits.clone();
-        (!canaries.is_empty()).then_some(CanaryRun { check, put_back, canaries })
+        (!mutants.is_empty()).then_some(MutantRun { check, put_back, mutants })
     };
     proved.checks.iter().filter(was_red).filter_map(of).collect()
 }
@@ -48,12 +48,12 @@ pub(super) fn canary_runs(
 pub(super) async fn unmoved(
     room: &mut ProofRoom,
     shown: Shown<'_>,
-    runs: Vec<CanaryRun>,
+    runs: Vec<MutantRun>,
     (checks, options): (&dyn Checks, &CheckOptions),
 ) -> Result<Vec<Unmoved>, VerifyError> {
     let mut found = Vec::new();
-    for CanaryRun { check, put_back, canaries } in runs {
-        for Canary { edits } in canaries {
+    for MutantRun { check, put_back, mutants } in runs {
+        for Mutant { edits } in mutants {
             let all = [shown.edits, &put_back, &edits].concat();
             let shown = Shown { edits: &all, ..shown };
             let ran = room.run(shown, std::slice::from_ref(&check), checks, options).await?;

@@ -2,7 +2,7 @@
 
 use globset::GlobSet;
 
-use super::super::{HarnessCheck, HarnessQuestion, KnownStart, Table, canaries, put_back};
+use super::super::{HarnessCheck, HarnessQuestion, KnownStart, Table, mutants, put_back};
 use super::tree::Planted;
 
 /// The files that change for a check, one list for each run.
@@ -18,9 +18,9 @@ fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Vec
         protect: &none,
     };
     let known = KnownStart::of(&question);
-    let found = canaries(&question, &known, &put_back(&question, &known), (check, endings));
-    let paths = found.iter().map(|canary| {
-        let all = canary.edits.iter().map(|edit| {
+    let found = mutants(&question, &known, &put_back(&question, &known), (check, endings));
+    let paths = found.iter().map(|mutant| {
+        let all = mutant.edits.iter().map(|edit| {
             let path = edit.path().to_string_lossy().into_owned();
             let new = tree.after(std::slice::from_ref(edit)).text(&path);
             assert_ne!(new, tree.text(&path), "{path}");

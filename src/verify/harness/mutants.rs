@@ -17,19 +17,19 @@ use super::question::{HarnessQuestion, PutBack, TreeEdit};
 
 /// A check that must fail with these edits, besides those that put the harness back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct Canary {
+pub(in crate::verify) struct Mutant {
     /// What changes.
     pub(in crate::verify) edits: Vec<TreeEdit>,
 }
 
 /// The changes for one check, each to be tried by itself. `runners` are the endings of the tests
 /// that its runners ran.
-pub(in crate::verify) fn canaries(
+pub(in crate::verify) fn mutants(
     question: &HarnessQuestion<'_>,
     known: &KnownStart,
     found: &PutBack,
     (command, endings): (&str, &[&str]),
-) -> Vec<Canary> {
+) -> Vec<Mutant> {
     let judges = judges(question.start, question.table, &[command]);
     let tree = Tree { question, found };
     let data = judges.compared.iter().filter_map(|path| tree.other_data(path));
@@ -62,7 +62,7 @@ pub(in crate::verify) fn canaries(
     [data, code]
         .into_iter()
         .filter(|edits| !edits.is_empty())
-        .map(|edits| Canary { edits })
+        .map(|edits| Mutant { edits })
         .collect()
 }
 
