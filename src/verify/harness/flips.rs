@@ -117,6 +117,9 @@ fn other(value: &str) -> Option<String> {
     static TEXT: LazyLock<Regex> =
         LazyLock::new(|| regex(r#"^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.){2,}')$"#));
     static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"\w\s*\("));
+    if value.matches('(').count() != value.matches(')').count() {
+        return None;
+    }
     if NUMBER.is_match(value) && !CALL.is_match(value) && value.contains(char::is_alphanumeric) {
         return Some(format!("({value}) + 1"));
     }
@@ -261,11 +264,6 @@ fn chains(code: &str) -> Vec<Flip> {
 
 /// Conditions with a failure on one side: `if (a !== b) throw`, `die unless a == b`.
 fn failing_branches(ending: &str, code: &str) -> Vec<Flip> {
-    static FAILS: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"\b(?:throw|raise|die|abort|panic|_?[eE]xit\s*\(?\s*(?:[1-9]|-1|EXIT_FAILURE)|exitCode\s*=\s*[1-9]|return\s+(?:1|-1|EXIT_FAILURE)|\w*[fF]ail\w*|(?:t|T|tb)\.(?:Error|Fatal)f?)\b",
-        )
-    });
     static IF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(?:^|[^\w$@.])if[ \t]*(\()"));
     static OPEN_IF: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"(?m)^[ \t]*if[ \t]+(?:[^;{\n]*;[ \t]*)?([^;{\n]+?)[ \t]*(?:\{|:[ \t]*$)")
@@ -276,11 +274,10 @@ fn failing_branches(ending: &str, code: &str) -> Vec<Flip> {
     let fails = |from: usize| {
         let rest: String = code[from..].chars().take(300).collect();
         let body = rest.trim_start();
-        let end = match body.strip_prefix('{') {
-            Some(inner) => inner.find('}').map_or(body.len(), |end| end + 1),
-            None => body.find([';', '\n']).unwrap_or(body.len()),
-        };
-        FAILS.is_match(&body[..end])
+        match body.strip_prefix('{') {
+            Some(inner) => only_fails(&inner[..inner.find('}').unwrap_or(inner.len())]),
+            None => only_fails(&body[..body.find([';', '\n']).unwrap_or(body.len())]),
+        }
     };
     let mut found = Vec::new();
     match ending {
@@ -321,9 +318,33 @@ fn failing_branches(ending: &str, code: &str) -> Vec<Flip> {
     found
 }
 
+/// Whether a block does no more than fail, with a message.
+fn only_fails(body: &str) -> bool {
+    static FAILS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"^(?:(?:throw|raise|die|abort|panic!?|[\w.:]*_?[eE]xit\s*\(?\s*(?:[1-9]|-1|EXIT_FAILURE)|[\w.]*exitCode\s*=\s*[1-9]|return\s+(?:1|-1|EXIT_FAILURE)|[\w.:]*[fF]ail\w*|(?:t|T|tb)\.(?:Error|Fatal)f?)\b)",
+        )
+    });
+    static SAYS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"^(?:print\w*|echo|console\.\w+|f?printf|fwrite|fputs|puts|warn|fmt\.Print\w*|(?:t|b)\.Log\w*|System\.(?:err|out)\.\w+|e?println!)\b|^std::c(?:err|out)\b|^(?:t|tb)\.Helper\(|^//|^#",
+        )
+    });
+    let mut statements = body.split([';', '\n']).map(str::trim).filter(|it| !it.is_empty());
+    let mut ends = statements.clone().filter(|it| FAILS.is_match(it));
+    ends.next().is_some() && statements.all(|it| FAILS.is_match(it) || SAYS.is_match(it))
+}
+
 /// The opposite of a condition of a failure, or one with another value.
 fn negated_failure(ending: &str, code: &str, at: Range<usize>) -> Option<Flip> {
     let condition = &code[at.clone()];
+    // `if __name__ == "__main__": sys.exit(main())`
+    if ["__name__", "require.main", "__FILE__", "import.meta"]
+        .iter()
+        .any(|it| condition.contains(it))
+    {
+        return None;
+    }
     if let Some(text) = compared(condition, "!=") {
         return Some(Flip { at, text });
     }

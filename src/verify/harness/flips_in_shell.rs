@@ -19,7 +19,7 @@ pub(super) fn find(code: &str) -> Vec<Flip> {
     });
     static IF: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"(?m)\bif[ \t]+(?:\[\[?|test)[ \t][^\n]*?[ \t](!=|-ne)[ \t][^\n]*(?:\n[^\n]*){0,3}?\b(?:exit|return)[ \t]+[1-9]",
+            r"(?m)\bif[ \t]+(?:\[\[?|test)[ \t][^\n]*?[ \t](!=|-ne)[ \t][^\n;]*;?\s*\bthen\b((?:[^\n]*\n){0,4}?[^\n]*?)(?:^|[;\n])[ \t]*fi\b",
         )
     });
     // A function may be asked: `is_ci() { [ "$CI" = 1 ]; }`.
@@ -40,7 +40,8 @@ pub(super) fn find(code: &str) -> Vec<Flip> {
             found.push(opposite(&sign));
         }
     }
-    found.extend(IF.captures_iter(code).filter_map(|it| Some(opposite(&it.get(1)?))));
+    let failing = IF.captures_iter(code).filter(|it| only_fails(&it[2], true));
+    found.extend(failing.filter_map(|it| Some(opposite(&it.get(1)?))));
     found
 }
 
@@ -72,20 +73,24 @@ fn opposite(sign: &regex::Match<'_>) -> Flip {
 
 /// Whether the next command does no more than fail, with a message.
 fn fails(code: &str) -> bool {
+    let group = code.strip_prefix(['{', '(']);
+    let end = if group.is_some() { ['}', ')'] } else { ['\n', ';'] };
+    let body = group.unwrap_or(code);
+    only_fails(&body[..body.find(end).unwrap_or(body.len())], group.is_some())
+}
+
+/// Whether commands do no more than fail. In a group, a message alone is no failure.
+fn only_fails(body: &str, is_group: bool) -> bool {
     static ENDS: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"^(?:exit|return)\b[ \t]*(?:[1-9$]|$)|^(?:false|die|\w*fail\w*)\b|^(?:echo|printf)\b",
         )
     });
     static SETS: LazyLock<Regex> = LazyLock::new(|| regex(r"^\w+=\S*$"));
-    let group = code.strip_prefix(['{', '(']);
-    let end = if group.is_some() { ['}', ')'] } else { ['\n', ';'] };
-    let body = group.unwrap_or(code);
-    let body = &body[..body.find(end).unwrap_or(body.len())];
     let mut commands = body.split([';', '\n']).map(str::trim).filter(|it| !it.is_empty());
     let is_message = |it: &str| it.starts_with("echo") || it.starts_with("printf");
     let only = commands.clone().all(|it| ENDS.is_match(it) || SETS.is_match(it));
-    only && commands.any(|it| ENDS.is_match(it) && (group.is_none() || !is_message(it)))
+    only && commands.any(|it| ENDS.is_match(it) && !(is_group && is_message(it)))
 }
 
 static FUNCTION: LazyLock<Regex> = LazyLock::new(|| regex(r"\w[ \t]*\(\)"));

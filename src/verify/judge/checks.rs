@@ -78,9 +78,8 @@ impl Case<'_> {
                 FindingKind::Unmoved,
                 Weight::Held,
                 format!(
-                    "`{command}` also passes when {paths} expects something else, so it does not \
-                     decide on the work. The work must make what is expected by itself; it must not \
-                     read it, and not change how its tests run."
+                    "`{command}` passes whatever its tests expect: the work reads what is expected, \
+                     or changes how its tests run. It must do neither. Changed in this run: {paths}."
                 ),
             );
         }

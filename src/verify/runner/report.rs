@@ -95,7 +95,8 @@ impl TestRunner {
                 &["js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx"]
             }
             Self::Maven | Self::Gradle => &["java", "kt", "groovy", "scala"],
-            Self::Ctest => &["c", "cc", "cpp", "cxx", "h", "hpp"],
+            // It runs programs of all kinds.
+            Self::Ctest => &[],
             Self::Rspec | Self::Minitest => &["rb"],
             Self::Phpunit => &["php"],
             Self::Dotnet => &["cs", "fs"],
