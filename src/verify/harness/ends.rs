@@ -350,6 +350,11 @@ fn without_exit(code: &str) -> (&str, String) {
     });
     let Some(found) = LAST.captures(code) else { return (code, String::new()) };
     let indent = &found[1];
+    let status = found.get(2).map_or("", |it| it.as_str().trim());
+    if !indent.is_empty() && status.starts_with(|c: char| c.is_ascii_digit() && c != '0') {
+        // `if slow: sys.exit(1)`: what follows the condition is the end.
+        return (code, String::new());
+    }
     let call = found.get(2).map(|it| it.as_str()).filter(|it| it.contains('('));
     let call = call.map(|it| format!("({it}); ")).unwrap_or_default();
     (&code[..found.get(0).map_or(0, |it| it.start())], format!("{indent}{call}"))
@@ -417,6 +422,7 @@ mod tests {
             ("a\nexit $failed\n", "a", ""),
             ("a\nexit\n", "a", ""),
             ("a\nif x:\n    sys.exit(main())\n", "a\nif x:", "    (main()); "),
+            ("a\nif x:\n    sys.exit(1)\n", "a\nif x:\n    sys.exit(1)\n", ""),
             ("a\nexit($failed);\n", "a", ""),
             ("a\nprocess.exit(failed ? 1 : 0);", "a", ""),
             ("a\nraise SystemExit(run(x))\n", "a", "(run(x)); "),

@@ -14,7 +14,7 @@ pub(in crate::verify::runner) trait LineReader: Send {
 /// Adds the tests that a summary says it ran. One that failed in several parts, such as subtests or
 /// its teardown, is one test; a failure outside of all tests counts as one, too.
 pub(super) fn add(tally: &mut TestTally, ran: u64, failed: u64, skipped: u64) {
-    let failed = failed.min(ran.max(1));
+    let failed = failed.min(ran.saturating_sub(skipped).max(1));
     tally.failed += failed;
     tally.skipped += skipped;
     tally.passed += ran.saturating_sub(failed).saturating_sub(skipped);
