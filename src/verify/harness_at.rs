@@ -13,7 +13,7 @@ use super::harness::{
 };
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
-use super::prove::ProofRules;
+use super::proof_rules::ProofRules;
 use super::runner::TestRunner;
 use crate::model::{ChangeKind, CheckResult, CheckWrote, PathChange};
 

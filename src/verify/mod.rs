@@ -35,6 +35,7 @@ mod not_fetched;
 mod plan;
 mod proof_room;
 mod proof_rooms;
+mod proof_rules;
 mod protect;
 mod prove;
 mod rehearse;
@@ -87,8 +88,9 @@ pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use proof_room::{ProofRoom, RoomCheck, Shown};
 pub use proof_rooms::ProofRooms;
+pub use proof_rules::ProofRules;
 pub use protect::Protection;
-pub use prove::{ProofRules, Proved, globs, harness_changes, may_change, prove};
+pub use prove::{Proved, globs, harness_changes, may_change, prove};
 pub use rehearse::{
     AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse,
 };

@@ -8,7 +8,7 @@ use super::harness::Mutant;
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
-use super::prove::{ProofRules, Proved};
+use super::proof_rules::ProofRules;
 use crate::model::{CheckResult, FirstStatus, Unmoved};
 
 /// Checks that take longer do not run once more.
@@ -26,9 +26,9 @@ pub(super) fn mutant_runs(
     harness: &Harness,
     rules: &ProofRules<'_>,
     planned: &[PlannedCheck],
-    proved: &Proved,
+    results: &[CheckResult],
 ) -> Vec<MutantRun> {
-    if !proved.checks.iter().all(CheckResult::passed) {
+    if !results.iter().all(CheckResult::passed) {
         return Vec::new();
     }
     let was_red = |check: &&CheckResult| {
@@ -41,7 +41,7 @@ pub(super) fn mutant_runs(
         let put_back = harness.found.edits.clone();
         (!mutants.is_empty()).then_some(MutantRun { check, put_back, mutants })
     };
-    proved.checks.iter().filter(was_red).filter_map(of).collect()
+    results.iter().filter(was_red).filter_map(of).collect()
 }
 
 /// Runs the checks, and returns those that pass all the same.

@@ -10,21 +10,18 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::{KnownStarts, SourceTree as _, Table, TreeEdit};
+use super::harness::{KnownStarts, SourceTree as _, TreeEdit};
 use super::harness_at::{Harness, written};
-use super::layout::Layout;
 use super::master::Warmth;
 use super::mutant_runs::{MutantRun, mutant_runs, unmoved};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rooms::ProofRooms;
-use super::repo::Repo;
-use super::runner::{at_least_as_many, still_failing};
-use super::setup::RoomSetup;
+use super::proof_rules::ProofRules;
 use super::unfinished::take_back;
 use crate::model::{
-    ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, FirstSeen, FirstStatus, Oid,
-    PathChange, PutBackRun, Task, Unmoved,
+    ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, Oid, PathChange, PutBackRun,
+    Task, Unmoved,
 };
 
 /// The results of the checks.
@@ -40,62 +37,6 @@ pub struct Proved {
     pub unmoved: Vec<Unmoved>,
     /// The run with the harness put back; none if it did not change.
     pub put_back: Option<PutBackRun>,
-}
-
-/// The basis of a task's proofs.
-#[derive(Clone, Copy)]
-pub struct ProofRules<'a> {
-    /// Where objects are.
-    pub repo: &'a dyn Repo,
-    /// The task's files, which have their own rules.
-    pub layout: &'a Layout,
-    /// Which paths are harness by convention.
-    pub table: &'a Table,
-    /// A commit or a tree with the harness that counts; none where nothing is put back.
-    pub harness: Option<&'a Oid>,
-    /// Paths of the harness that may change.
-    pub may_change: &'a GlobSet,
-    /// Paths that the human protected.
-    pub protect: &'a GlobSet,
-    /// How commands ended at the start.
-    pub first_seen: &'a [FirstSeen],
-    /// The commands that prepare the room.
-    pub setup: &'a RoomSetup,
-    /// Asks whether new tests pass with the old harness, since they become part of it.
-    pub learns: bool,
-    /// Tries a red check again in a room without the output of earlier checks, which may be in its
-    /// way: `mkdir build`.
-    pub retries: bool,
-}
-
-impl ProofRules<'_> {
-    pub(super) fn first_seen(&self, command: &str) -> Option<&FirstSeen> {
-        self.first_seen.iter().find(|seen| seen.command == command)
-    }
-
-    /// Whether the test of a command was not there at the start.
-    pub(super) fn is_test_new(&self, command: &str) -> bool {
-        self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
-    }
-
-    /// The harness that a command has to pass besides the start's.
-    fn later_harness(&self, command: &str) -> Option<&Oid> {
-        self.first_seen(command)?.harness.as_ref()
-    }
-
-    /// A result with the old harness: the tests of the start run, and those that failed pass.
-    fn compared(&self, mut check: CheckResult) -> CheckResult {
-        let Some(start) = self.first_seen(&check.command).filter(|_| check.passed()) else {
-            return check;
-        };
-        if let Err(fewer) = at_least_as_many(&start.tests, &check.tests) {
-            check.status = CheckStatus::Incomplete(fewer);
-        } else if let failing @ 1.. = still_failing(&start.tests, &check.tests) {
-            let why = format!("{failing} of the tests that failed at the start did not pass");
-            check.status = CheckStatus::Incomplete(why);
-        }
-        check
-    }
 }
 
 /// Runs the checks on the shown content, and the green ones again in another room with the harness
@@ -272,7 +213,7 @@ async fn first_run(
         let checks = std::mem::take(&mut proved.checks);
         proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
         if harness.found.inline_tests.is_empty() {
-            let mutants = mutant_runs(&harness, rules, planned, &proved);
+            let mutants = mutant_runs(&harness, rules, planned, &proved.checks);
             return Ok(First { proved, again, mutants });
         }
     } else {
@@ -287,7 +228,7 @@ async fn first_run(
     let commands = planned.iter().map(|check| &check.command);
     let left_out = commands.filter(is_left_out).cloned().collect();
     let (commit, role) = (shown.commit.clone(), Role::Start { left_out });
-    let mutants = mutant_runs(&harness, rules, planned, &proved);
+    let mutants = mutant_runs(&harness, rules, planned, &proved.checks);
     again.insert(0, Again { commit, edits, harness, checks, role });
     Ok(First { proved, again, mutants })
 }

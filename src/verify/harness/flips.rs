@@ -348,7 +348,23 @@ fn negated_failure(ending: &str, code: &str, at: Range<usize>) -> Option<Flip> {
     if let Some(text) = compared(condition, "!=") {
         return Some(Flip { at, text });
     }
-    negated_only(ending, condition).map(|text| Flip { at, text })
+    let text = inverted(condition).or_else(|| negated_only(ending, condition))?;
+    Some(Flip { at, text })
+}
+
+/// `d <= eps` for `d > eps`: neither holds if `d` is no number.
+fn inverted(condition: &str) -> Option<String> {
+    static ORDER: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^([^<>=!&|?;]+) (>|<|>=|<=) ([^<>=!&|?;]+)$"));
+    let found = ORDER.captures(condition)?;
+    let sign = match &found[2] {
+        ">" => "<=",
+        "<" => ">=",
+        ">=" => "<",
+        _ => ">",
+    };
+    let several = [" and ", " or ", "not "].iter().any(|word| condition.contains(word));
+    (!several).then(|| format!("{} {sign} {}", &found[1], &found[3]))
 }
 
 fn negated_only(ending: &str, condition: &str) -> Option<String> {

@@ -58,6 +58,8 @@ fn in_javascript() {
             "assert.ok(sq(2) == 4, `sq(${n})`); ==> assert.ok(sq(2) == (4) + 1, `sq(${n})`);",
             "if (sq(2) !== 4) { throw new Error('no'); } ==> if (sq(2) !== (4) + 1) { throw new Error('no'); }",
             "assert(fits(1)); ==> assert(!(fits(1)));",
+            "if (off > 0.1) { throw new Error('no'); } ==> if (off <= 0.1) { throw new Error('no'); }",
+            "if (a > 1 && b > 1) { throw new Error('no'); } ==> if (!(a > 1 && b > 1)) { throw new Error('no'); }",
         ],
     );
     assert_flips(

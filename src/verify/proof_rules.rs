@@ -1,0 +1,66 @@
+//! What the proofs of a task rest on, besides the commit.
+
+use globset::GlobSet;
+
+use super::harness::Table;
+use super::layout::Layout;
+use super::repo::Repo;
+use super::runner::{at_least_as_many, still_failing};
+use super::setup::RoomSetup;
+use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus, Oid};
+
+/// The basis of a task's proofs.
+#[derive(Clone, Copy)]
+pub struct ProofRules<'a> {
+    /// Where objects are.
+    pub repo: &'a dyn Repo,
+    /// The task's files, which have their own rules.
+    pub layout: &'a Layout,
+    /// Which paths are harness by convention.
+    pub table: &'a Table,
+    /// A commit or a tree with the harness that counts; none where nothing is put back.
+    pub harness: Option<&'a Oid>,
+    /// Paths of the harness that may change.
+    pub may_change: &'a GlobSet,
+    /// Paths that the human protected.
+    pub protect: &'a GlobSet,
+    /// How commands ended at the start.
+    pub first_seen: &'a [FirstSeen],
+    /// The commands that prepare the room.
+    pub setup: &'a RoomSetup,
+    /// Asks whether new tests pass with the old harness, since they become part of it.
+    pub learns: bool,
+    /// Tries a red check again in a room without the output of earlier checks, which may be in its
+    /// way: `mkdir build`.
+    pub retries: bool,
+}
+
+impl ProofRules<'_> {
+    pub(super) fn first_seen(&self, command: &str) -> Option<&FirstSeen> {
+        self.first_seen.iter().find(|seen| seen.command == command)
+    }
+
+    /// Whether the test of a command was not there at the start.
+    pub(super) fn is_test_new(&self, command: &str) -> bool {
+        self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
+    }
+
+    /// The harness that a command has to pass besides the start's.
+    pub(super) fn later_harness(&self, command: &str) -> Option<&Oid> {
+        self.first_seen(command)?.harness.as_ref()
+    }
+
+    /// A result with the old harness: the tests of the start run, and those that failed pass.
+    pub(super) fn compared(&self, mut check: CheckResult) -> CheckResult {
+        let Some(start) = self.first_seen(&check.command).filter(|_| check.passed()) else {
+            return check;
+        };
+        if let Err(fewer) = at_least_as_many(&start.tests, &check.tests) {
+            check.status = CheckStatus::Incomplete(fewer);
+        } else if let failing @ 1.. = still_failing(&start.tests, &check.tests) {
+            let why = format!("{failing} of the tests that failed at the start did not pass");
+            check.status = CheckStatus::Incomplete(why);
+        }
+        check
+    }
+}
