@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::error::VerifyError;
 use super::git::TreeFiles;
 use super::harness::{
-    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutant, PutBack, SourceTree as _,
-    TreeEdit, mutants, put_back,
+    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, PutBack, SourceTree as _, TreeEdit,
+    mutants, put_back,
 };
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
@@ -96,8 +96,14 @@ impl Harness {
     }
 
     /// The edits with which a green check must fail, each to be tried by itself.
-    pub(super) fn mutants(&self, check: &CheckResult, rules: &ProofRules<'_>) -> Vec<Mutant> {
-        let question = question((&self.start, &self.now), rules, &[]);
+    pub(super) fn mutants(
+        &self,
+        check: &CheckResult,
+        rules: &ProofRules<'_>,
+        planned: &[PlannedCheck],
+    ) -> Vec<Vec<TreeEdit>> {
+        let checks: Vec<HarnessCheck<'_>> = asked(planned, rules).collect();
+        let question = question((&self.start, &self.now), rules, &checks);
         let runners = TestRunner::ALL
             .into_iter()
             .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));

@@ -4,7 +4,7 @@
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::Mutant;
+use super::harness::TreeEdit;
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
@@ -17,8 +17,8 @@ const MOST_MILLIS: u64 = 120_000;
 /// A check, and the edits with which it must fail.
 pub(super) struct MutantRun {
     check: PlannedCheck,
-    put_back: Vec<super::harness::TreeEdit>,
-    mutants: Vec<Mutant>,
+    put_back: Vec<TreeEdit>,
+    mutants: Vec<Vec<TreeEdit>>,
 }
 
 /// The runs that must fail, for the checks that the work turned green.
@@ -37,7 +37,7 @@ pub(super) fn mutant_runs(
     };
     let of = |result: &CheckResult| {
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
-        let mutants = harness.mutants(result, rules);
+        let mutants = harness.mutants(result, rules, planned);
         let put_back = harness.found.edits.clone();
         (!mutants.is_empty()).then_some(MutantRun { check, put_back, mutants })
     };
@@ -53,7 +53,7 @@ pub(super) async fn unmoved(
 ) -> Result<Vec<Unmoved>, VerifyError> {
     let mut found = Vec::new();
     for MutantRun { check, put_back, mutants } in runs {
-        for Mutant { edits } in mutants {
+        for edits in mutants {
             let all = [shown.edits, &put_back, &edits].concat();
             let shown = Shown { edits: &all, ..shown };
             let ran = room.run(shown, std::slice::from_ref(&check), checks, options).await?;

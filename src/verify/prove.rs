@@ -85,6 +85,7 @@ pub async fn prove(
 }
 
 /// The first run, and those that follow it.
+#[derive(Default)]
 struct First {
     proved: Proved,
     again: Vec<Again>,
@@ -187,7 +188,7 @@ async fn first_run(
     if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
         let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
         let proved = Proved { checks, ..Proved::default() };
-        return Ok(First { proved, again: Vec::new(), mutants: Vec::new() });
+        return Ok(First { proved, ..First::default() });
     }
     let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
     let options = &CheckOptions { fixed, ..options.clone() };
@@ -200,7 +201,7 @@ async fn first_run(
     let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
     proved.checks = ran.into_iter().map(|check| check.result).collect();
     let Some(harness) = harness else {
-        return Ok(First { proved, again: Vec::new(), mutants: Vec::new() });
+        return Ok(First { proved, ..First::default() });
     };
     let ends = &harness.found.ends;
     take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;

@@ -1,8 +1,8 @@
 //! Test code that expects something else: assertions that are the opposite of what they were, or
 //! expect another value.
 //!
-//! Invariant: code that ran before takes at most another way to a failure. A condition is changed
-//! only where its other side fails.
+//! Invariant: changed code goes no other way than to a failure. A condition is changed only where its
+//! other side does nothing but fail.
 
 use std::ops::Range;
 use std::path::Path;
@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::flips::{self, Flip};
 use super::flips_in_shell;
+use super::outer::keep_outer;
 use super::paths::extension;
 use super::patterns::regex;
 
@@ -39,7 +40,7 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
     if flips.is_empty() && tests.is_empty() {
         return if ASSERTS.is_match(&code[from..]) { Flipped::Unknown } else { Flipped::Nothing };
     }
-    if tests.is_empty() && !flips.is_empty() && ARGUMENTS.is_match(code) {
+    if tests.is_empty() && ARGUMENTS.is_match(code) {
         // What it is asked for decides which of its assertions run.
         return Flipped::Unknown;
     }
@@ -62,13 +63,7 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
 /// The changes of code after a place, in order, without comments and those inside of others.
 fn apart(mut flips: Vec<Flip>, code: &str, from: usize) -> Vec<Flip> {
     flips.retain(|flip| flip.at.start >= from && !is_comment(code, flip.at.start));
-    flips.sort_by_key(|flip| flip.at.start);
-    let mut behind = 0;
-    flips.retain(|flip| {
-        let is_free = flip.at.start >= behind;
-        behind = behind.max(flip.at.end);
-        is_free
-    });
+    keep_outer(&mut flips, |flip| &flip.at);
     flips
 }
 

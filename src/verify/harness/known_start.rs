@@ -22,7 +22,7 @@ pub struct KnownStart {
     pub(super) found: Judges,
     by_table: OnceLock<BTreeSet<PathBuf>>,
     started: OnceLock<BTreeSet<PathBuf>>,
-    scripts: OnceLock<Vec<(String, BTreeSet<PathBuf>)>>,
+    by_check: OnceLock<Vec<(String, Judges)>>,
 }
 
 impl KnownStart {
@@ -33,7 +33,7 @@ impl KnownStart {
             found: judges(question.start, question.table, &commands),
             by_table: OnceLock::new(),
             started: OnceLock::new(),
-            scripts: OnceLock::new(),
+            by_check: OnceLock::new(),
         }
     }
 
@@ -45,12 +45,11 @@ impl KnownStart {
         })
     }
 
-    /// The scripts that each check runs as judges.
-    pub(super) fn scripts(&self, question: &HarnessQuestion<'_>) -> &[(String, BTreeSet<PathBuf>)] {
-        self.scripts.get_or_init(|| {
+    /// What each check runs and looks at by itself.
+    pub(super) fn by_check(&self, question: &HarnessQuestion<'_>) -> &[(String, Judges)] {
+        self.by_check.get_or_init(|| {
             let own = |command: &str| {
-                let found = judges(question.start, question.table, &[command]);
-                (command.to_owned(), found.scripts)
+                (command.to_owned(), judges(question.start, question.table, &[command]))
             };
             question.checks.iter().map(|check| own(check.command)).collect()
         })

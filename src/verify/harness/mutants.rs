@@ -4,39 +4,33 @@
 //! A check that passes all the same does not look at the work: the product shows the expected file,
 //! or reaches into the process of its tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::conventions::{Role, SOURCES};
 use super::files::{EntryKind, text};
 use super::flipped::{self, Flipped};
-use super::judges::judges;
 use super::known_start::KnownStart;
 use super::paths::{extension, sounds_in};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
 
-/// A check that must fail with these edits, besides those that put the harness back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::verify) struct Mutant {
-    /// What changes.
-    pub(in crate::verify) edits: Vec<TreeEdit>,
-}
-
-/// The changes for one check, each to be tried by itself. `runners` are the endings of the tests
-/// that its runners ran.
+/// The edits with which a check of the question must fail, besides those that put the harness back.
+/// Each list is to be tried by itself. `endings` are those of the tests that its runners ran.
 pub(in crate::verify) fn mutants(
     question: &HarnessQuestion<'_>,
     known: &KnownStart,
     found: &PutBack,
     (command, endings): (&str, &[&str]),
-) -> Vec<Mutant> {
-    let judges = judges(question.start, question.table, &[command]);
+) -> Vec<Vec<TreeEdit>> {
+    let mut by_check = known.by_check(question).iter();
+    let Some((_, judges)) = by_check.find(|(check, _)| check == command) else {
+        return Vec::new();
+    };
     let tree = Tree { question, found };
     let data = judges.compared.iter().filter_map(|path| tree.other_data(path));
     let data: Vec<TreeEdit> = data.collect();
     // A test that is run for what it prints, and searched, decides, too.
-    let printed = judges.printed.iter();
-    let printed = printed.filter(|path| sounds_in(path));
+    let printed = judges.printed.iter().filter(|path| sounds_in(path));
     let is_code = |path: &&PathBuf| {
         let ending = extension(path);
         SOURCES.contains(&ending) || matches!(ending, "bats" | "t" | "cts" | "mts")
@@ -59,11 +53,7 @@ pub(in crate::verify) fn mutants(
         }
     }
     let code = tree.other_tests(&files);
-    [data, code]
-        .into_iter()
-        .filter(|edits| !edits.is_empty())
-        .map(|edits| Mutant { edits })
-        .collect()
+    [data, code].into_iter().filter(|edits| !edits.is_empty()).collect()
 }
 
 /// The tree of the run with the harness put back.
@@ -105,7 +95,7 @@ impl Tree<'_> {
     fn other_tests(&self, files: &BTreeSet<&PathBuf>) -> Vec<TreeEdit> {
         /// More files are not read.
         const MOST: usize = 300;
-        let mut edits = BTreeMap::new();
+        let mut edits = Vec::new();
         let in_crate =
             |path: &Path| extension(path) == "rs" && self.question.table.role(path).is_none();
         let files = files.iter().filter(|path| self.question.start.paths().contains_key(**path));
@@ -124,11 +114,11 @@ impl Tree<'_> {
                 Flipped::Unknown => return Vec::new(),
                 Flipped::Code(code) => {
                     let (path, bytes) = ((*path).clone(), code.into_bytes());
-                    edits.insert(path.clone(), TreeEdit::Write { path, kind, bytes });
+                    edits.push(TreeEdit::Write { path, kind, bytes });
                 }
             }
         }
-        edits.into_values().collect()
+        edits
     }
 }
 

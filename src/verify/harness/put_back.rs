@@ -430,8 +430,8 @@ impl Work<'_> {
 
     /// The judges of each check that must run to their end.
     fn ends(&self) -> Vec<JudgeEnd> {
-        let own = |(command, scripts): &(String, BTreeSet<PathBuf>)| {
-            let scripts = scripts.iter().filter(|script| !self.is_ended_by_a_helper(script));
+        let own = |(command, judges): &(String, Judges)| {
+            let scripts = judges.scripts.iter().filter(|script| !self.is_ended_by_a_helper(script));
             let mut all = ends(self.now(), command, scripts);
             // Compiled tests are not named by the check, so each may be of any.
             if !only_prints(command) {
@@ -439,7 +439,7 @@ impl Work<'_> {
             }
             all
         };
-        self.known.scripts(self.question).iter().flat_map(own).collect()
+        self.known.by_check(self.question).iter().flat_map(own).collect()
     }
 
     /// Whether a helper of the start, such as `finish() { exit $failed; }`, may end a script.

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::deciding::mentions;
+use super::outer::keep_outer;
 use super::patterns::regex;
 use super::programs::lists;
 
@@ -39,14 +40,8 @@ pub(super) fn put_back<'t>(
     if changed.is_empty() {
         return None;
     }
-    changed.sort_by_key(|it| it.now.start);
     // What is inside another one is put back with it.
-    let mut behind = 0;
-    changed.retain(|it| {
-        let is_outer = it.now.start >= behind;
-        behind = behind.max(it.now.end);
-        is_outer
-    });
+    keep_outer(&mut changed, |it| &it.now);
     for change in changed.iter().rev() {
         lines.splice(change.now.clone(), old[change.then.clone()].iter().copied());
     }

@@ -19,8 +19,8 @@ fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Vec
     };
     let known = KnownStart::of(&question);
     let found = mutants(&question, &known, &put_back(&question, &known), (check, endings));
-    let paths = found.iter().map(|mutant| {
-        let all = mutant.edits.iter().map(|edit| {
+    let paths = found.iter().map(|edits| {
+        let all = edits.iter().map(|edit| {
             let path = edit.path().to_string_lossy().into_owned();
             let new = tree.after(std::slice::from_ref(edit)).text(&path);
             assert_ne!(new, tree.text(&path), "{path}");
