@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::arguments::arguments;
-use super::opposites::{OF_TWO, opposite_of, plain_name};
+use super::contained::other_text;
+use super::opposites::{CONTAINS, OF_TWO, opposite_of, plain_name};
 use super::patterns::regex;
 
 /// A change of code.
@@ -62,23 +63,46 @@ fn named(ending: &str, code: &str) -> Vec<Flip> {
             found.push(flip);
             continue;
         }
-        if OF_TWO.contains(&name) {
+        if OF_TWO.contains(&name) || CONTAINS.contains(&name) {
             let of_two = match is_call {
                 true => arguments(code, open.start()).map(|(all, _)| all),
                 false => Some(of_line(code, open.start())),
             };
-            if let Some([one, two]) = of_two.as_deref()
+            let of_two = of_two.as_deref().map(|all| match all {
+                // Go's frameworks take the test first.
+                [test, rest @ ..] if &code[test.clone()] == "t" => rest,
+                all => all,
+            });
+            if let Some([one, two]) = of_two
                 && let Some(flip) = other_value(code, one).or_else(|| other_value(code, two))
             {
                 found.push(flip);
                 continue;
             }
         }
+        if let Some((at, holds)) = asserted(code, name, open.start())
+            && let Some(text) = other_text(ending, &code[at.clone()], holds)
+        {
+            found.push(Flip { at, text });
+            continue;
+        }
         if let Some(opposite) = opposite_of(name) {
             found.push(Flip { at: range, text: opposite.to_owned() });
         }
     }
     found
+}
+
+/// The condition of `assertTrue` and the like, and whether it is said to hold.
+fn asserted(code: &str, name: &str, open: usize) -> Option<(Range<usize>, bool)> {
+    let holds = match name {
+        "assertTrue" | ".True" | ".IsTrue" | "EXPECT_TRUE" | "ASSERT_TRUE" => true,
+        "assertFalse" | ".False" | ".IsFalse" | "EXPECT_FALSE" | "ASSERT_FALSE" => false,
+        _ => return None,
+    };
+    let (all, _) = arguments(code, open)?;
+    let condition = all.into_iter().find(|it| code[it.clone()].contains('('))?;
+    Some((condition, holds))
 }
 
 /// The arguments of a call without parentheses, as in Ruby: the rest of the line.
@@ -196,7 +220,7 @@ fn negated(ending: &str, code: &str, at: Range<usize>) -> Option<Flip> {
     if condition.trim().is_empty() {
         return None;
     }
-    if let Some(text) = compared(condition, "==") {
+    if let Some(text) = compared(condition, "==").or_else(|| other_text(ending, condition, true)) {
         return Some(Flip { at, text });
     }
     let not = if ending == "py" { " not " } else { "!" };
@@ -237,7 +261,7 @@ fn chains(code: &str) -> Vec<Flip> {
             continue;
         }
         let (Some(to), Some(next)) = (chain.get(1), chain.get(2)) else { continue };
-        if matches!(next.as_str(), "toBe(" | "toEqual(" | "Be(" | "Equal(" | "StrictEqual(")
+        if matches!(next.as_str(), "Be(" | "Equal(" | "StrictEqual(" | "Contain(" | "Include(")
             && !to.as_str().contains("not")
             && let Some((all, _)) = arguments(code, next.end() - 1)
             && let Some(flip) = all.first().and_then(|value| other_value(code, value))
@@ -345,7 +369,7 @@ fn negated_failure(ending: &str, code: &str, at: Range<usize>) -> Option<Flip> {
     {
         return None;
     }
-    if let Some(text) = compared(condition, "!=") {
+    if let Some(text) = compared(condition, "!=").or_else(|| other_text(ending, condition, false)) {
         return Some(Flip { at, text });
     }
     let text = inverted(condition).or_else(|| negated_only(ending, condition))?;

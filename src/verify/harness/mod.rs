@@ -11,6 +11,7 @@ mod caller;
 mod calls;
 mod cfg_test;
 mod claims;
+mod contained;
 mod conventions;
 mod data;
 mod deciding;

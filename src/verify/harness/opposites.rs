@@ -72,7 +72,7 @@ const EQUAL_TOO: [&str; 6] = [
 ];
 
 /// Assertions of two values, of which another one can be expected.
-pub(super) const OF_TWO: [&str; 16] = [
+pub(super) const OF_TWO: [&str; 17] = [
     "assertEqual",
     "assertEquals",
     "assertSame",
@@ -83,12 +83,23 @@ pub(super) const OF_TWO: [&str; 16] = [
     ".deepEqual",
     ".deepStrictEqual",
     ".AreEqual",
+    ".Equal",
     "EXPECT_EQ",
     "ASSERT_EQ",
     "EXPECT_STREQ",
     "ASSERT_STREQ",
     "TEST_ASSERT_EQUAL",
     "is",
+];
+
+/// Assertions of what something contains, where a text stands for one of the two.
+pub(super) const CONTAINS: [&str; 6] = [
+    "assertIn",
+    "assertContains",
+    "assertStringContainsString",
+    ".Contains",
+    ".include",
+    "assert_includes",
 ];
 
 /// The opposite of an assertion.

@@ -67,7 +67,7 @@ fn in_javascript() {
         &[
             "test('two', () => {",
             "  expect(sq(2)).toBe(4); ==>   expect(sq(2)).toBe((4) + 1);",
-            "  expect(list).toContain('a'); ==>   expect(list).not.toContain('a');",
+            "  expect(list).toContain(a); ==>   expect(list).not.toContain(a);",
             "  expect(list).not.toContain('b'); ==>   expect(list).toContain('b');",
             "  expect(list).to.include('a'); ==>   expect(list).to.not.include('a');",
             "});",
@@ -160,6 +160,64 @@ fn in_shell() {
             "[ \"$(sh app.sh)\" = yes ] ==> [ \"$(sh app.sh)\" != yes ]",
         ],
     );
+}
+
+#[test]
+fn of_what_something_contains() {
+    for (name, lines) in [
+        (
+            "tests/test_app.py",
+            &[
+                "def test_in(self):",
+                "    assert 'a' in show(1) ==>     assert 'a~' in show(1)",
+                "    self.assertIn('ab', show(1)) ==>     self.assertIn('ab~', show(1))",
+                "    self.assertTrue(show(1).startswith('a')) ==>     self.assertTrue(show(1).startswith('a~'))",
+                "    assert 'a' not in show(1) ==>     assert  not ('a' not in show(1))",
+            ][..],
+        ),
+        (
+            "a.test.ts",
+            &[
+                "test('in', () => {",
+                "  assert(show(1).includes('a')); ==>   assert(show(1).includes('a~'));",
+                "  assert(!show(1).includes('b')); ==>   assert(!(!show(1).includes('b')));",
+                "  expect(show(1)).toContain('ab'); ==>   expect(show(1)).toContain('ab~');",
+                "});",
+            ],
+        ),
+        (
+            "sq_test.go",
+            &[
+                "func TestShow(t *testing.T) {",
+                "\tif !strings.Contains(Show(1), \"a\") { ==> \tif !strings.Contains(Show(1), \"a~\") {",
+                "\t\tt.Fatal(1)",
+                "\t}",
+                "\tassert.Equal(t, 4, Sq(2)) ==> \tassert.Equal(t, (4) + 1, Sq(2))",
+                "}",
+            ],
+        ),
+        (
+            "tests/sq.rs",
+            &[
+                "#[test]",
+                "fn shows() {",
+                "    assert!(show(1).contains(\"a\")); ==>     assert!(show(1).contains(\"a~\"));",
+                "    assert!(show(1).contains('a')); ==>     assert!(!(show(1).contains('a')));",
+                "}",
+            ],
+        ),
+        (
+            "test/test_sq.rb",
+            &[
+                "  def test_in",
+                "    assert show(1).include?('a') ==>     assert show(1).include?('a~')",
+                "    assert_includes show(1), 'ab' ==>     assert_includes show(1), 'ab~'",
+                "  end",
+            ],
+        ),
+    ] {
+        assert_flips(name, lines);
+    }
 }
 
 #[test]
