@@ -109,6 +109,9 @@ pub struct Unmoved {
     pub criteria: Vec<CriterionKey>,
     /// The files whose expectations were changed.
     pub paths: Vec<PathBuf>,
+    /// The line of the only one that was changed, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
 }
 
 /// Verify commands run with the harness as it was.

@@ -257,7 +257,7 @@ each_field! {
     Turn {
         end, calls, denied, undecided, updates, unknown, usage, said: SAID, fault, millis,
     }
-    Unmoved { command, criteria, paths }
+    Unmoved { command, criteria, paths, line }
     Verdict { result, findings, repairs }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::error::VerifyError;
 use super::git::TreeFiles;
 use super::harness::{
-    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, PutBack, SourceTree as _, TreeEdit,
-    mutants, put_back,
+    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutants, PutBack, SourceTree as _,
+    TreeEdit, mutants, put_back,
 };
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
@@ -95,13 +95,13 @@ impl Harness {
         Ok(Some(Self { start, now, known, found, changes }))
     }
 
-    /// The edits with which a green check must fail, each to be tried by itself.
+    /// The changes with which a green check must fail.
     pub(super) fn mutants(
         &self,
         check: &CheckResult,
         rules: &ProofRules<'_>,
         planned: &[PlannedCheck],
-    ) -> Vec<Vec<TreeEdit>> {
+    ) -> Mutants {
         let checks: Vec<HarnessCheck<'_>> = asked(planned, rules).collect();
         let question = question((&self.start, &self.now), rules, &checks);
         let runners = TestRunner::ALL

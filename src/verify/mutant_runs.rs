@@ -1,24 +1,36 @@
 //! Runs that must fail: the checks at the commit, while their tests expect something else.
 //!
-//! Invariant: only checks that are green everywhere else run once more here.
+//! All tests change in the first run. If it fails, one of them decides, and the others may not. So
+//! in further runs, one assertion of each test changes, and where a test passes then, one assertion
+//! alone. Invariant: only checks that are green everywhere else run once more here.
+
+use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::TreeEdit;
+use super::harness::{Mutants, TestFile, TreeEdit};
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rules::ProofRules;
-use crate::model::{CheckResult, FirstStatus, Unmoved};
+use crate::model::{CheckResult, FirstStatus, TestCount, Unmoved};
 
 /// Checks that take longer do not run once more.
 const MOST_MILLIS: u64 = 120_000;
+/// No further run begins after this time, and after so many.
+const MOST_TIME: Duration = Duration::from_secs(30);
+const MOST_RUNS: usize = 24;
+/// The runs in which one assertion of each test changes.
+const MOST_ROUNDS: usize = 6;
 
-/// A check, and the edits with which it must fail.
+/// A check, and the changes with which it must fail.
 pub(super) struct MutantRun {
     check: PlannedCheck,
+    tests: Vec<TestCount>,
+    /// A run that goes on for longer waits for a value that never comes.
+    limit: Duration,
     put_back: Vec<TreeEdit>,
-    mutants: Vec<Vec<TreeEdit>>,
+    mutants: Mutants,
 }
 
 /// The runs that must fail, for the checks that the work turned green.
@@ -38,8 +50,10 @@ pub(super) fn mutant_runs(
     let of = |result: &CheckResult| {
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
         let mutants = harness.mutants(result, rules, planned);
-        let put_back = harness.found.edits.clone();
-        (!mutants.is_empty()).then_some(MutantRun { check, put_back, mutants })
+        let (put_back, tests) = (harness.found.edits.clone(), result.tests.clone());
+        let is_empty = mutants.data.is_empty() && mutants.tests.is_empty();
+        let limit = Duration::from_millis(2 * result.millis) + MOST_TIME;
+        (!is_empty).then_some(MutantRun { check, tests, limit, put_back, mutants })
     };
     results.iter().filter(was_red).filter_map(of).collect()
 }
@@ -52,17 +66,119 @@ pub(super) async fn unmoved(
     (checks, options): (&dyn Checks, &CheckOptions),
 ) -> Result<Vec<Unmoved>, VerifyError> {
     let mut found = Vec::new();
-    for MutantRun { check, put_back, mutants } in runs {
-        for edits in mutants {
-            let all = [shown.edits, &put_back, &edits].concat();
-            let shown = Shown { edits: &all, ..shown };
-            let ran = room.run(shown, std::slice::from_ref(&check), checks, options).await?;
-            if ran.iter().all(|ran| ran.result.passed() && !ran.flaky) {
-                let paths = edits.into_iter().map(|edit| edit.path().clone()).collect();
-                let command = check.command.clone();
-                found.push(Unmoved { command, criteria: check.criteria.clone(), paths });
-            }
+    for run in &runs {
+        let options = CheckOptions { limit: options.limit.min(run.limit), ..options.clone() };
+        let mut runner = Runner { room: &mut *room, shown, run, checks, options, ran: 0 };
+        let data = &run.mutants.data;
+        if !data.is_empty() && runner.run(data).await?.is_none() {
+            found.push(run.unmoved(data, None));
+        }
+        if !run.mutants.tests.is_empty() {
+            found.extend(runner.tests().await?);
         }
     }
     Ok(found)
+}
+
+impl MutantRun {
+    fn unmoved(&self, edits: &[TreeEdit], line: Option<u64>) -> Unmoved {
+        Unmoved {
+            command: self.check.command.clone(),
+            criteria: self.check.criteria.clone(),
+            paths: edits.iter().map(|edit| edit.path().clone()).collect(),
+            line,
+        }
+    }
+
+    /// Each change, by its file and its place there, and one of each test first.
+    fn each(&self) -> Vec<(&TestFile, usize)> {
+        let of = |file| (0..TestFile::changes(file)).map(move |at| (file, at));
+        let mut all: Vec<_> = self.mutants.tests.iter().flat_map(of).collect();
+        all.sort_by_key(|(_, at)| *at);
+        all
+    }
+}
+
+/// The runs of one check.
+struct Runner<'a> {
+    room: &'a mut ProofRoom,
+    shown: Shown<'a>,
+    run: &'a MutantRun,
+    checks: &'a dyn Checks,
+    options: CheckOptions,
+    ran: usize,
+}
+
+impl Runner<'_> {
+    /// The counts of a run that fails; none if it passes.
+    async fn run(&mut self, edits: &[TreeEdit]) -> Result<Option<Vec<TestCount>>, VerifyError> {
+        self.ran += 1;
+        let all = [self.shown.edits, &self.run.put_back, edits].concat();
+        let shown = Shown { edits: &all, ..self.shown };
+        let check = std::slice::from_ref(&self.run.check);
+        let mut ran = self.room.run(shown, check, self.checks, &self.options).await?;
+        let ran = ran.remove(0);
+        let passes = ran.result.passed() && !ran.flaky;
+        Ok((!passes).then_some(ran.result.tests))
+    }
+
+    /// An assertion, or all of them, that may expect anything.
+    async fn tests(&mut self) -> Result<Option<Unmoved>, VerifyError> {
+        let run = self.run;
+        let begun = Instant::now();
+        let edits = self.edits(|file| (0..file.changes()).collect());
+        if self.run(&edits).await?.is_none() {
+            return Ok(Some(run.unmoved(&edits, None)));
+        }
+        let mut settled = Vec::new();
+        let rounds = run.mutants.tests.iter().map(|file| file.code.most()).max();
+        let rounds = if run.tests.is_empty() { None } else { rounds };
+        for at in 0..rounds.unwrap_or_default().min(MOST_ROUNDS) {
+            if begun.elapsed() > MOST_TIME {
+                return Ok(None);
+            }
+            let edits = self.edits(|file| file.code.of_each_test(at));
+            if self.run(&edits).await?.is_some_and(|tests| all_failed(&run.tests, &tests)) {
+                settled.push(at);
+            }
+        }
+        for (file, at) in run.each() {
+            if begun.elapsed() > MOST_TIME || self.ran >= MOST_RUNS {
+                break;
+            }
+            let Some(failing) = file.code.failing_before(&file.path, at) else { continue };
+            if file.code.round_of(at).is_some_and(|round| settled.contains(&round)) {
+                continue;
+            }
+            let alone = [self.edit(file, file.code.with(&[at]))];
+            // An assertion that is not reached says nothing.
+            if self.run(&alone).await?.is_none()
+                && let failing = [self.edit(file, failing)]
+                && self.run(&failing).await?.is_some()
+            {
+                return Ok(Some(run.unmoved(&alone, Some(file.code.line(at)))));
+            }
+        }
+        Ok(None)
+    }
+
+    fn edits(&self, some: impl Fn(&TestFile) -> Vec<usize>) -> Vec<TreeEdit> {
+        let tests = self.run.mutants.tests.iter();
+        tests.map(|file| self.edit(file, file.code.with(&some(file)))).collect()
+    }
+
+    /// A file with other code, and with another size in each run: what is made of it may be kept by
+    /// its size and its time.
+    fn edit(&self, file: &TestFile, code: String) -> TreeEdit {
+        file.edit(code + &"\n".repeat(self.ran + 1))
+    }
+}
+
+/// Whether all the tests that passed at first fail.
+fn all_failed(before: &[TestCount], now: &[TestCount]) -> bool {
+    !before.is_empty()
+        && before.iter().all(|before| {
+            let now = now.iter().find(|now| now.runner == before.runner);
+            now.is_some_and(|now| now.ran >= before.ran && now.failed.len() as u64 >= now.ran)
+        })
 }

@@ -24,7 +24,8 @@ pub fn reasons(proved: &Proved, key: &CriterionKey, at: &str) -> Vec<String> {
     for unmoved in proved.unmoved.iter().filter(|it| it.criteria.contains(key)) {
         let paths = unmoved.paths.iter().map(|path| path.display().to_string());
         let paths = paths.collect::<Vec<_>>().join(", ");
-        why.push(format!("`{}` passes {at} whatever {paths} expects", unmoved.command));
+        let line = unmoved.line.map(|line| format!("line {line} of ")).unwrap_or_default();
+        why.push(format!("`{}` passes {at} whatever {line}{paths} expects", unmoved.command));
     }
     let Some(put_back) = &proved.put_back else { return why };
     let changed = put_back.harness.iter().map(|change| change.path.display().to_string());

@@ -15,6 +15,7 @@ use super::flips_in_shell;
 use super::outer::keep_outer;
 use super::paths::extension;
 use super::patterns::regex;
+use super::test_code::TestCode;
 
 /// What is known of a file of test code.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,11 +24,11 @@ pub(super) enum Flipped {
     Nothing,
     /// It has tests that cannot be changed.
     Unknown,
-    /// The code with every test changed.
-    Code(String),
+    /// Each of its tests can be changed.
+    Tests(TestCode),
 }
 
-/// Changes what each test of a file expects. Code before `from` stays as it is.
+/// The changes of what each test of a file expects. Code before `from` stays as it is.
 pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
     let ending = extension(path);
     let flips = match SHELLS.contains(&ending) {
@@ -53,11 +54,9 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
     if !tests.iter().all(is_covered) {
         return Flipped::Unknown;
     }
-    let mut new = code.to_owned();
-    for Flip { at, text } in flips.into_iter().rev() {
-        new.replace_range(at, &text);
-    }
-    Flipped::Code(new)
+    let index = |at: usize| flips.partition_point(|flip| flip.at.start < at);
+    let tests = tests.iter().map(|test| index(test.start)..index(test.end)).collect();
+    Flipped::Tests(TestCode { code: code.to_owned(), flips, tests })
 }
 
 /// The changes of code after a place, in order, without comments and those inside of others.

@@ -13,7 +13,7 @@ use super::opposites::{CONTAINS, OF_TWO, opposite_of, plain_name};
 use super::patterns::regex;
 
 /// A change of code.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flip {
     /// What is replaced.
     pub(super) at: Range<usize>,
@@ -141,7 +141,9 @@ fn other(value: &str) -> Option<String> {
     static TEXT: LazyLock<Regex> =
         LazyLock::new(|| regex(r#"^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.){2,}')$"#));
     static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"\w\s*\("));
-    if value.matches('(').count() != value.matches(')').count() {
+    static ROUNDED: LazyLock<Regex> = LazyLock::new(|| regex(r"\d[eE]\d|\d{15}"));
+    // One more is the same number there.
+    if value.matches('(').count() != value.matches(')').count() || ROUNDED.is_match(value) {
         return None;
     }
     if NUMBER.is_match(value) && !CALL.is_match(value) && value.contains(char::is_alphanumeric) {

@@ -37,12 +37,26 @@ pub(super) fn find(code: &str) -> Vec<Flip> {
             false => before.is_empty() && !has_functions,
         };
         if fails {
-            found.push(opposite(&sign));
+            let is_equal = !matches!(sign.as_str(), "!=" | "-ne");
+            let other = if is_equal { other_value(code, &sign) } else { None };
+            found.push(other.unwrap_or_else(|| opposite(&sign)));
         }
     }
     let failing = IF.captures_iter(code).filter(|it| only_fails(&it[2], true));
-    found.extend(failing.filter_map(|it| Some(opposite(&it.get(1)?))));
+    let signs = failing.filter_map(|it| it.get(1));
+    found.extend(signs.map(|sign| other_value(code, &sign).unwrap_or_else(|| opposite(&sign))));
     found
+}
+
+/// Another word or number to be equal to: `= yes7` for `= yes`.
+fn other_value(code: &str, sign: &regex::Match<'_>) -> Option<Flip> {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r#"^[ \t]+(?:"[^"$`\\\n]*()"|'[^'\n]*()'|[\w.,:/+-]*\w())[ \t]*(?:\]|\|\||;|$|\n)"#)
+    });
+    let rest = &code[sign.end()..];
+    let end = WORD.captures(rest)?.iter().skip(1).flatten().next()?.start();
+    let at = sign.end() + end;
+    Some(Flip { at: at..at, text: "7".to_owned() })
 }
 
 /// Whether a script fails for other reasons, too, or its arguments say what it does: then it may

@@ -13,22 +13,52 @@ use super::flipped::{self, Flipped};
 use super::known_start::KnownStart;
 use super::paths::{extension, sounds_in};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
+use super::test_code::TestCode;
 
-/// The edits with which a check of the question must fail, besides those that put the harness back.
-/// Each list is to be tried by itself. `endings` are those of the tests that its runners ran.
+/// What a check expects, and how it can be changed.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Mutants {
+    /// Files that it compares, with other contents.
+    pub(in crate::verify) data: Vec<TreeEdit>,
+    /// The tests that it runs.
+    pub(in crate::verify) tests: Vec<TestFile>,
+}
+
+/// A file with tests.
+#[derive(Debug)]
+pub(in crate::verify) struct TestFile {
+    pub(in crate::verify) path: PathBuf,
+    kind: EntryKind,
+    pub(in crate::verify) code: TestCode,
+}
+
+impl TestFile {
+    /// The number of its changes.
+    pub(in crate::verify) fn changes(&self) -> usize {
+        self.code.len()
+    }
+
+    /// The file with other code.
+    pub(in crate::verify) fn edit(&self, code: String) -> TreeEdit {
+        let (path, kind) = (self.path.clone(), self.kind);
+        TreeEdit::Write { path, kind, bytes: code.into_bytes() }
+    }
+}
+
+/// The changes with which a check of the question must fail, besides those that put the harness
+/// back. `endings` are those of the tests that its runners ran.
 pub(in crate::verify) fn mutants(
     question: &HarnessQuestion<'_>,
     known: &KnownStart,
     found: &PutBack,
     (command, endings): (&str, &[&str]),
-) -> Vec<Vec<TreeEdit>> {
+) -> Mutants {
     let mut by_check = known.by_check(question).iter();
     let Some((_, judges)) = by_check.find(|(check, _)| check == command) else {
-        return Vec::new();
+        return Mutants::default();
     };
     let tree = Tree { question, found };
-    let data = judges.compared.iter().filter_map(|path| tree.other_data(path));
-    let data: Vec<TreeEdit> = data.collect();
+    let data = judges.compared.iter().filter_map(|path| tree.other_data(path)).collect();
     // A test that is run for what it prints, and searched, decides, too.
     let printed = judges.printed.iter().filter(|path| sounds_in(path));
     let is_code = |path: &&PathBuf| {
@@ -52,8 +82,7 @@ pub(in crate::verify) fn mutants(
             files.extend(sources);
         }
     }
-    let code = tree.other_tests(&files);
-    [data, code].into_iter().filter(|edits| !edits.is_empty()).collect()
+    Mutants { data, tests: tree.tests(&files) }
 }
 
 /// The tree of the run with the harness put back.
@@ -91,11 +120,11 @@ impl Tree<'_> {
         })
     }
 
-    /// All tests changed, or nothing: a check may run any of them.
-    fn other_tests(&self, files: &BTreeSet<&PathBuf>) -> Vec<TreeEdit> {
+    /// All tests, or none if one cannot be changed: a check may run any of them.
+    fn tests(&self, files: &BTreeSet<&PathBuf>) -> Vec<TestFile> {
         /// More files are not read.
         const MOST: usize = 300;
-        let mut edits = Vec::new();
+        let mut found = Vec::new();
         let in_crate =
             |path: &Path| extension(path) == "rs" && self.question.table.role(path).is_none();
         let files = files.iter().filter(|path| self.question.start.paths().contains_key(**path));
@@ -112,13 +141,10 @@ impl Tree<'_> {
             match flipped::flipped(path, &code, from) {
                 Flipped::Nothing => {}
                 Flipped::Unknown => return Vec::new(),
-                Flipped::Code(code) => {
-                    let (path, bytes) = ((*path).clone(), code.into_bytes());
-                    edits.push(TreeEdit::Write { path, kind, bytes });
-                }
+                Flipped::Tests(code) => found.push(TestFile { path: (*path).clone(), kind, code }),
             }
         }
-        edits
+        found
     }
 }
 

@@ -11,8 +11,11 @@ fn assert_flips(name: &str, lines: &[&str]) {
         None => ((*line).to_owned(), (*line).to_owned()),
     };
     let (old, new): (Vec<String>, Vec<String>) = lines.iter().map(side).unzip();
-    let found = flipped(Path::new(name), &old.join("\n"), 0);
-    assert_eq!(found, Flipped::Code(new.join("\n")), "{name}");
+    let Flipped::Tests(code) = flipped(Path::new(name), &old.join("\n"), 0) else {
+        panic!("{name}");
+    };
+    let all: Vec<usize> = (0..code.len()).collect();
+    assert_eq!(code.with(&all), new.join("\n"), "{name}");
 }
 
 #[test]
@@ -153,11 +156,14 @@ fn in_shell() {
             "[ \"$CI\" = 1 ] && deploy",
             "[ \"$KEEP\" = 1 ] || rm -rf build",
             "[ \"$KEEP\" = 1 ] || { rm -rf build; exit 1; }",
-            "if [ \"$(sh app.sh)\" != yes ]; then ==> if [ \"$(sh app.sh)\" = yes ]; then",
+            "if [ \"$(sh app.sh)\" != yes ]; then ==> if [ \"$(sh app.sh)\" != yes7 ]; then",
             "  echo no",
             "  exit 1",
             "fi",
-            "[ \"$(sh app.sh)\" = yes ] ==> [ \"$(sh app.sh)\" != yes ]",
+            "[ \"$(sh app.sh)\" = \"yes\" ] ==> [ \"$(sh app.sh)\" = \"yes7\" ]",
+            "[ \"$(sh app.sh)\" = \"$yes\" ] ==> [ \"$(sh app.sh)\" != \"$yes\" ]",
+            "[ \"$(sh app.sh)\" -eq 4 ] || exit 1 ==> [ \"$(sh app.sh)\" -eq 47 ] || exit 1",
+            "[ \"$(sh app.sh)\" != 4 ] || exit 1 ==> [ \"$(sh app.sh)\" = 4 ] || exit 1",
         ],
     );
 }
@@ -234,7 +240,7 @@ fn no_other_way_is_taken_than_to_a_failure() {
         ("tests/run.sh", "[ \"$KEEP\" = 1 ] || rm -rf build\n"),
         ("tests/run.py", "if mode == 'clean':\n    clean()\n"),
     ] {
-        assert!(!matches!(flipped(Path::new(name), code, 0), Flipped::Code(_)), "{code}");
+        assert!(!matches!(flipped(Path::new(name), code, 0), Flipped::Tests(_)), "{code}");
     }
 }
 
@@ -257,7 +263,7 @@ fn odd_code_does_no_harm() {
         for ending in ["py", "js", "rs", "go", "rb", "php", "c", "java", "pl", "sh"] {
             let path = format!("tests/a.{ending}");
             let _ = flipped(Path::new(&path), code, 0);
-            assert!(!matches!(flipped(Path::new(&path), "", 0), Flipped::Code(_)));
+            assert!(!matches!(flipped(Path::new(&path), "", 0), Flipped::Tests(_)));
         }
     }
 }
@@ -268,9 +274,9 @@ fn a_test_that_is_not_understood_leaves_the_file_alone() {
     let unknown = "def test_two():\n    main()\n";
     let code = format!("{known}{unknown}");
     assert_eq!(flipped(Path::new("tests/test_a.py"), &code, 0), Flipped::Unknown);
-    assert!(matches!(flipped(Path::new("tests/test_a.py"), known, 0), Flipped::Code(_)));
+    assert!(matches!(flipped(Path::new("tests/test_a.py"), known, 0), Flipped::Tests(_)));
     let helper = "def check(a, b):\n    assert a == b\n\n\ndef test_two():\n    check(sq(2), 4)\n";
-    assert!(matches!(flipped(Path::new("tests/test_a.py"), helper, 0), Flipped::Code(_)));
+    assert!(matches!(flipped(Path::new("tests/test_a.py"), helper, 0), Flipped::Tests(_)));
     for (name, code) in [
         ("check.sh", "case $1 in\nname) [ \"$got\" = 3 ] || exit 1;;\nesac\n"),
         ("check.sh", "[ \"$got\" = 3 ] || exit 1\ngrep -q x y || exit 1\n"),

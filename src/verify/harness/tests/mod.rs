@@ -11,4 +11,5 @@ mod mutants;
 mod outside;
 mod runners;
 mod started;
+mod test_code;
 pub(super) mod tree;

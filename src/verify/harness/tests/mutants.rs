@@ -2,11 +2,11 @@
 
 use globset::GlobSet;
 
-use super::super::{HarnessCheck, HarnessQuestion, KnownStart, Table, mutants, put_back};
+use super::super::{HarnessCheck, HarnessQuestion, KnownStart, Table, TreeEdit, mutants, put_back};
 use super::tree::Planted;
 
-/// The files that change for a check, one list for each run.
-fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Vec<String>> {
+/// The files that change for a check.
+fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<String> {
     let (tree, none) = (Planted::of(files), GlobSet::empty());
     let question = HarnessQuestion {
         start: &tree,
@@ -19,16 +19,17 @@ fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Vec
     };
     let known = KnownStart::of(&question);
     let found = mutants(&question, &known, &put_back(&question, &known), (check, endings));
-    let paths = found.iter().map(|edits| {
-        let all = edits.iter().map(|edit| {
-            let path = edit.path().to_string_lossy().into_owned();
-            let new = tree.after(std::slice::from_ref(edit)).text(&path);
-            assert_ne!(new, tree.text(&path), "{path}");
-            path
-        });
-        all.collect()
+    let tests = found.tests.iter().map(|file| {
+        let all: Vec<usize> = (0..file.changes()).collect();
+        file.edit(file.code.with(&all))
     });
-    paths.collect()
+    let changed = |edit: TreeEdit| {
+        let path = edit.path().to_string_lossy().into_owned();
+        let new = tree.after(std::slice::from_ref(&edit)).text(&path);
+        assert_ne!(new, tree.text(&path), "{path}");
+        path
+    };
+    found.data.iter().cloned().chain(tests).map(changed).collect()
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn what_a_check_compares_and_runs_changes() {
         ("cargo clippy --all-targets", &[], &[]),
         ("sh report.sh", &[], &[]),
     ] {
-        assert_eq!(changed_for(&files, check, endings).concat(), expected, "{check}");
+        assert_eq!(changed_for(&files, check, endings), expected, "{check}");
     }
 }
 
@@ -65,6 +66,6 @@ fn a_test_that_is_not_understood_keeps_all_as_they_are() {
     let known = ("tests/test_a.py", "def test_a():\n    assert sq(2) == 4\n");
     let unknown = ("tests/test_b.py", "def test_b():\n    main()\n");
     let changed = changed_for(&[known], "pytest", &["py"]);
-    assert_eq!(changed, [["tests/test_a.py"]]);
+    assert_eq!(changed, ["tests/test_a.py"]);
     assert!(changed_for(&[known, unknown], "pytest", &["py"]).is_empty());
 }
