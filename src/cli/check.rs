@@ -8,9 +8,10 @@ use super::args::TaskArgs;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
+use super::standing::{standing, waits, why_held};
 use super::status::{last_run, read_state};
 use super::ways_out::WaysOut;
-use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings};
+use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings, TaskState};
 use crate::task;
 
 /// Shows the task. The exit code is 7 if it is not usable.
@@ -18,14 +19,16 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
     let code = if task::usable(&task) { 0 } else { ExitCode::Invalid.number() };
+    // An unreadable file says nothing about a criterion.
+    let state = read_state(&at).unwrap_or_default();
     if args.json {
-        say_json(&as_json(&at, &task));
+        say_json(&as_json(&at, &task, &state));
         return Ok(code);
     }
-    // An unreadable file says nothing about a criterion.
-    let (state, run) = (read_state(&at).unwrap_or_default(), last_run(&at).ok().flatten());
+    let run = last_run(&at).ok().flatten();
     let run = run.as_ref().map(|(_, view)| view);
-    say(&overview(&at, &task, &WaysOut::new(directory, &at, state, run)));
+    let ways_out = WaysOut::new(directory, &at, state.clone(), run);
+    say(&overview(&at, &task, &state, &ways_out));
     for remark in at.diagnostics(&task) {
         complain(&format!("\n{remark}"));
     }
@@ -57,11 +60,12 @@ pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
     })
 }
 
-fn open(task: &Task) -> Option<&Criterion> {
-    task.criteria.iter().find(|criterion| !criterion.checked)
+/// The criterion that a run would work on next.
+fn next<'t>(task: &'t Task, state: &TaskState) -> Option<&'t Criterion> {
+    task.criteria.iter().find(|criterion| !criterion.checked && !waits(criterion, state))
 }
 
-fn as_json(at: &TaskContext, task: &Task) -> Value {
+fn as_json(at: &TaskContext, task: &Task, state: &TaskState) -> Value {
     let criteria: Vec<Value> = task.criteria.iter().map(criterion).collect();
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     json!({
@@ -69,7 +73,7 @@ fn as_json(at: &TaskContext, task: &Task) -> Value {
         "file": at.layout.file(task::TASK_FILE),
         "title": task.title,
         "criteria": criteria,
-        "next": open(task).map(criterion),
+        "next": next(task, state).map(criterion),
         "totals": {
             "criteria": task.criteria.len(),
             "checked": checked,
@@ -93,7 +97,7 @@ fn criterion(criterion: &Criterion) -> Value {
     })
 }
 
-fn overview(at: &TaskContext, task: &Task, ways_out: &WaysOut<'_>) -> String {
+fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     let file = at.layout.file(task::TASK_FILE);
     let mut text = format!("{}  {}", task.name, file.display());
     if let Some(title) = &task.title {
@@ -103,6 +107,9 @@ fn overview(at: &TaskContext, task: &Task, ways_out: &WaysOut<'_>) -> String {
     for criterion in &task.criteria {
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
+        let said = standing(criterion, state).filter(|_| waits(criterion, state));
+        text.extend(said.map(|said| format!("  {said}")));
+        text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
         if let Some(recipe) = &criterion.recipe {
             text.push_str(&format!("\n             recipe: {recipe}"));
         }
@@ -139,7 +146,7 @@ fn overview(at: &TaskContext, task: &Task, ways_out: &WaysOut<'_>) -> String {
     }
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
-    if let Some(next) = open(task) {
+    if let Some(next) = next(task, state) {
         text.push_str(&format!("; next on line {}: {}", next.line, next.key.text));
     }
     text

@@ -56,6 +56,7 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod standing;
 mod status;
 mod tick;
 mod tier;

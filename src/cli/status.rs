@@ -8,12 +8,13 @@ use super::args::TaskArgs;
 use super::command_names::start_command;
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::print::{say, say_json};
+use super::print::{complain, say, say_json};
+use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state, orphaned_work};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
-use crate::model::{Criterion, CriterionState, ExitCode, Outcome, Proof, Task, TaskState};
-use crate::report::{count, details, outcome};
+use crate::model::{ExitCode, Outcome, Task, TaskState};
+use crate::report::{count, details, judged, outcome, reopened};
 
 /// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
@@ -22,30 +23,34 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     let state = read_state(&at)?;
     let mut run = last_run(&at)?.map(|(_, view)| view);
     let holder = at.place.holder();
-    let standing = run.as_ref().map(|view| view.status(holder.as_ref()));
-    if let Some(view) = run.as_mut().filter(|_| standing != Some(RunStatus::Waiting)) {
+    let at_work = run.as_ref().map(|view| view.status(holder.as_ref()));
+    if let Some(view) = run.as_mut().filter(|_| at_work != Some(RunStatus::Waiting)) {
         // A dead run is no longer waiting, even if that was its last event.
         view.waiting = None;
     }
     if args.json {
-        let standing = standing.map(|standing| format!("{standing:?}"));
+        let at_work = at_work.map(|at_work| format!("{at_work:?}"));
         say_json(&json!({
             "task": task.name,
             "criteria": criteria(&task, &state),
             "run": run,
-            "standing": standing.map(|standing| standing.to_lowercase()),
+            "standing": at_work.map(|at_work| at_work.to_lowercase()),
             "held_by": holder.map(|holder| json!({ "pid": holder.pid, "run": holder.run })),
         }));
         return Ok(0);
     }
     say(&overview(&task, &state, &WaysOut::new(directory, &at, state.clone(), run.as_ref())));
     orphaned_work(&task, &state).for_each(|line| say(&format!("\n{line}")));
-    match run.zip(standing) {
-        Some((view, standing)) => {
+    if task.criteria.is_empty() {
+        say("No criteria");
+        at.diagnostics(&task).iter().for_each(|remark| complain(&format!("\n{remark}")));
+    }
+    match run.zip(at_work) {
+        Some((view, at_work)) => {
             let holds = state.criteria.iter().any(|entry| entry.held.is_some());
             let waits = holds || state.criteria.iter().any(|entry| entry.blocked);
-            say(&format!("\n{}", describe(&view, standing, holds, waits)));
-            if standing == RunStatus::Died {
+            say(&format!("\n{}", describe(&view, at_work, holds, waits)));
+            if at_work == RunStatus::Died {
                 let start = start_command(directory, at.layout.task());
                 say(&format!("  next: {start} goes on from there"));
             }
@@ -94,42 +99,19 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "blocked": entry.is_some_and(|entry| entry.blocked),
             "held": entry.and_then(|entry| entry.held.as_ref()),
             "attempts": entry.map_or(0, |entry| entry.attempts),
-            "proof": proof(criterion, entry),
+            "proof": proof(criterion, state),
         })
     });
     entries.collect()
 }
 
-/// The proof of a criterion. An open box tells of work to do, whatever was proven before.
-fn proof(criterion: &Criterion, entry: Option<&CriterionState>) -> Option<Proof> {
-    entry.filter(|_| criterion.checked).and_then(|entry| entry.proof)
-}
-
 fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     let mut text = task.name.clone();
     for criterion in &task.criteria {
-        let entry = state.find(&criterion.key);
         let mark = if criterion.checked { "x" } else { " " };
-        let proof = match proof(criterion, entry) {
-            Some(Proof::Check) => "  proven by its check".to_owned(),
-            Some(Proof::Tree) => "  its check passed in the working tree only".to_owned(),
-            Some(Proof::Commit) => "  proven by a commit".to_owned(),
-            Some(Proof::Accepted) => "  accepted by a human".to_owned(),
-            None => match entry {
-                Some(CriterionState { held: Some(held), .. }) => {
-                    format!("  held for review: git diff {} {}", held.base.short(), held.name)
-                }
-                Some(entry) if entry.blocked => {
-                    format!("  blocked after {}", count(entry.attempts.into(), "attempt"))
-                }
-                Some(entry) if entry.attempts > 0 => {
-                    format!("  {}", count(entry.attempts.into(), "failed attempt"))
-                }
-                Some(_) | None if criterion.checked => "  ticked but not proven".to_owned(),
-                Some(_) | None => String::new(),
-            },
-        };
-        text.push_str(&format!("\n{:>5}  [{mark}] {}{proof}", criterion.line, criterion.key.text));
+        text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
+        text.extend(standing(criterion, state).map(|said| format!("  {said}")));
+        text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
         if let Some(way) = ways_out.of(criterion) {
             text.push_str(&format!("\n             {way}"));
         }
@@ -138,9 +120,9 @@ fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
 }
 
 /// `holds` says that work is held now, `waits` that anything waits for the human.
-fn describe(view: &RunView, standing: RunStatus, holds: bool, waits: bool) -> String {
+fn describe(view: &RunView, at_work: RunStatus, holds: bool, waits: bool) -> String {
     let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
-    let mut text = format!("run {run}: {}", format!("{standing:?}").to_lowercase());
+    let mut text = format!("run {run}: {}", format!("{at_work:?}").to_lowercase());
     if let Some(current) = &view.current {
         text.push_str(&format!(
             "\n  iteration {}, attempt {}: {}",
@@ -151,10 +133,12 @@ fn describe(view: &RunView, standing: RunStatus, holds: bool, waits: bool) -> St
         let until = wait.until.format("%Y-%m-%d %H:%M:%S UTC");
         text.push_str(&format!("\n  waiting until {until}: {}", wait.reason));
     }
-    if let Some((iteration, verdict)) = &view.last_verdict
-        && let Some(finding) = verdict.findings.first()
+    if let Some(((iteration, verdict), key)) = view.last_verdict.as_ref().zip(view.judged.as_ref())
     {
-        text.push_str(&format!("\n  iteration {iteration}: {}", finding.message));
+        text.push_str(&format!("\n  iteration {iteration}: {}", judged(key, verdict)));
+    }
+    if let Some((key, reason)) = &view.reopened {
+        text.push_str(&format!("\n  {}", reopened(key, reason)));
     }
     if let Some(end) = &view.end {
         text.push_str(&format!("\n  exit code {}", end.exit_code));

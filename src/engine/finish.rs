@@ -139,6 +139,9 @@ impl Run {
                 checked: criterion.checked,
                 blocked: entry.is_some_and(|entry| entry.blocked),
                 held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
+                reason: entry
+                    .and_then(|entry| Some(entry.held.as_ref()?.reason.clone()))
+                    .filter(|reason| !reason.is_empty()),
                 proof: entry.and_then(|entry| entry.proof),
                 attempts: entry.map_or(0, |entry| entry.attempts),
                 key: criterion.key,

@@ -150,7 +150,8 @@ impl Run {
         parts.repo.keep(&name, &commit)?;
         let since = [self.passed_from.get(key), self.state.start.as_ref()];
         let base = since.into_iter().flatten().next().unwrap_or(&commit).clone();
-        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base });
+        let reason = parts.gate.redactor().redact_str(why).into_owned();
+        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base, reason });
         self.notice(&format!("held for review: {why}"))?;
         let (criterion, reason) = (key.clone(), why.to_owned());
         self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;

@@ -89,8 +89,9 @@ impl Run {
         let commit = repo.checkpoint()?.head;
         repo.keep(&name, &commit)?;
         self.back_to_origin(iteration)?;
-        let entry = self.state.entry(key);
-        entry.held = Some(HeldWork { name: name.clone(), commit, base: iteration.origin.clone() });
+        let base = iteration.origin.clone();
+        let reason = self.parts.gate.redactor().redact_str(why).into_owned();
+        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base, reason });
         let (criterion, reason) = (key.clone(), why.to_owned());
         self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;
         Ok(())

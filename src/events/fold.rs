@@ -39,6 +39,12 @@ pub struct RunView {
     pub baseline: Vec<CheckResult>,
     /// The last verdict and the iteration it belongs to.
     pub last_verdict: Option<(u32, Verdict)>,
+    /// The criterion that it belongs to.
+    #[serde(skip)]
+    pub judged: Option<CriterionKey>,
+    /// The criterion that a check opened again after that verdict, and why.
+    #[serde(skip)]
+    pub reopened: Option<(CriterionKey, String)>,
     /// The last notice.
     pub notice: Option<String>,
     /// The wait in progress.
@@ -225,6 +231,9 @@ impl RunView {
             }
             EventKind::CriterionHeld { criterion, reason, .. }
             | EventKind::CriterionReopened { criterion, reason } => {
+                if let EventKind::CriterionReopened { .. } = &event.kind {
+                    self.reopened = Some((criterion.clone(), reason.clone()));
+                }
                 let known = self.criterion(criterion);
                 known.proof = None;
                 known.finding = Some(reason.clone());
@@ -306,6 +315,8 @@ impl RunView {
 
     fn judged(&mut self, iteration: u32, criterion: &CriterionKey, verdict: &Verdict) {
         self.last_verdict = Some((iteration, verdict.clone()));
+        self.judged = Some(criterion.clone());
+        self.reopened = None;
         if let Some(current) = &mut self.current {
             current.judged = true;
         }

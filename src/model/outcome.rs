@@ -147,6 +147,9 @@ pub struct CriterionSummary {
     /// The ref that keeps its work until a human has reviewed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+    /// Why it waits for the review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Its proof; `None` for a tick without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,

@@ -14,6 +14,7 @@
 //! | prompts, the message of the stop hook | `prompt::Templates` |
 //! | values of a recipe's context | `engine::recipe`; large values on disk in `recipe::spill` |
 //! | signs in guardrails.md | `engine::state_files` |
+//! | why work is held, in state.json | `engine::stuck`, `engine::held` |
 //! | lessons | `engine::lessons` |
 //! | events of providers for the agent, output of provider programs | `cli::run_gateway` |
 //! | results of `mcp serve`, prompts of its code tasks | `mcp::memory`, `cli::mcp`, `cli::code_task` |
@@ -234,7 +235,7 @@ each_field! {
     CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths }
     CriterionKey { text, occurrence }
-    CriterionSummary { key, line, checked, blocked, held, proof, attempts }
+    CriterionSummary { key, line, checked, blocked, held, reason, proof, attempts }
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,

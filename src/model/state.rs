@@ -97,6 +97,9 @@ pub struct HeldWork {
     pub commit: Oid,
     /// The commit that the work began on.
     pub base: Oid,
+    /// Why it waits, without secrets.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// Forgets which tests ran before any work, since the tests of the start are others now.

@@ -85,7 +85,7 @@ pub(super) fn criterion(key: &CriterionKey) -> String {
 }
 
 /// A reason, a finding, a command: one bounded line.
-pub(super) fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     shown(text, SENTENCE)
 }
 
@@ -161,11 +161,9 @@ pub(super) fn result(
     repairs: &[Repair],
     millis: u64,
 ) -> String {
-    let (word, by) = match verdict.result {
-        VerdictResult::Pass(by) => ("PASS", Some(by)),
-        VerdictResult::Fail => ("FAIL", None),
-        VerdictResult::Held => ("HELD", None),
-        VerdictResult::Inconclusive => ("INCONCLUSIVE", None),
+    let by = match verdict.result {
+        VerdictResult::Pass(by) => Some(by),
+        VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive => None,
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
@@ -189,7 +187,26 @@ pub(super) fn result(
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
-    let mut text = format!("{word} {} ({})", criterion(key), aside.join("; "));
+    format!("{} {} ({}){}", word(verdict), criterion(key), aside.join("; "), first_against(verdict))
+}
+
+/// A verdict without its evidence: `FAIL "b is there": …`.
+pub fn judged(key: &CriterionKey, verdict: &Verdict) -> String {
+    format!("{} {}{}", word(verdict), criterion(key), first_against(verdict))
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict.result {
+        VerdictResult::Pass(_) => "PASS",
+        VerdictResult::Fail => "FAIL",
+        VerdictResult::Held => "HELD",
+        VerdictResult::Inconclusive => "INCONCLUSIVE",
+    }
+}
+
+/// The first finding against a criterion, and how many more there are.
+fn first_against(verdict: &Verdict) -> String {
+    let mut text = String::new();
     let against: Vec<&Finding> =
         verdict.findings.iter().filter(|finding| finding.weight != Weight::Said).collect();
     if let Some((first, more)) = against.split_first() {
@@ -310,7 +327,7 @@ pub(super) fn held(criterion: &CriterionKey, kept: &str) -> String {
 }
 
 /// A criterion that was proven and is not any more.
-pub(super) fn reopened(key: &CriterionKey, reason: &str) -> String {
+pub fn reopened(key: &CriterionKey, reason: &str) -> String {
     format!("REOPENED {}: {}", criterion(key), sentence(reason))
 }
 

@@ -21,7 +21,7 @@ mod summary;
 pub use activity_log::ActivityLog;
 pub use console::{Colors, Console, Refresh};
 pub use cost_log::CostLog;
-pub use format::{count, details, harmless, outcome};
+pub use format::{count, details, harmless, judged, outcome, reopened, sentence};
 pub use json::Json;
 pub use live_line::LiveLine;
 pub use plain::Plain;

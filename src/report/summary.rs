@@ -70,6 +70,11 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         format!("{}.", cost(summary)),
         format!("{ended}{stop}"),
     ];
+    paragraphs.extend(listed.iter().filter_map(|criterion| {
+        let reason = criterion.reason.as_deref()?;
+        let text = format::shown(&criterion.key.text, room);
+        Some(format!("Held: `{text}`: {}", format::sentence(reason)))
+    }));
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
         for line in format::wrapped(&paragraph, width, 2) {

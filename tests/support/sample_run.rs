@@ -45,6 +45,9 @@ pub(crate) const RETRY: &str = "The client retries three times on 503";
 pub(crate) const WIDE: &str = "Zeitüberschreitung (タイムアウト) ist einstellbar";
 /// The ref with work that is held for review.
 const HELD: &str = "refs/ralph/retry/held/log";
+/// Why it is held.
+const WHY_HELD: &str =
+    "With tests, scripts and configuration as they were, `make log` fails (exit 2).";
 /// A long criterion with a newline and an escape code.
 pub(crate) const LONG: &str = "The log says for each attempt which host was asked, how long it took,\n  \
                         and \x1b[31mwhy it failed\x1b[0m, so that a human can tell a slow host from one that is down";
@@ -237,6 +240,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         checked,
         blocked,
         held: None,
+        reason: None,
         proof,
         attempts,
     };
@@ -469,9 +473,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             CriterionHeld {
                 criterion: key(LONG),
                 kept: HELD.to_owned(),
-                reason: "With tests, scripts and configuration as they were, `make log` fails \
-                         (exit 2)."
-                    .to_owned(),
+                reason: WHY_HELD.to_owned(),
             },
         ),
         // Tool providers, which may come and go at any time.
@@ -536,6 +538,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                         summary(WIDE, 9, false, true, None, 3),
                         CriterionSummary {
                             held: Some(HELD.to_owned()),
+                            reason: Some(WHY_HELD.to_owned()),
                             ..summary(LONG, 11, false, false, None, 1)
                         },
                     ],

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::repo::{Repo, finish};
+use crate::runs::{HONEST, THREE};
 
 const TASK: &str = "\
 ---
@@ -111,6 +112,19 @@ fn text_for_people() {
        |
        = help: give each its own wording: criteria with the same text are told apart only by their order
     ");
+}
+
+/// It agrees with the next run about which criterion is next.
+#[test]
+fn what_waits_for_a_human_is_told_and_is_not_next() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replace("{write: {path: a.txt, text: a}}, ", "");
+    let args = ["--stuck-threshold", "1", "--on-stuck", "skip", "--max-iterations", "1"];
+    repo.run(&script, &args);
+    let ran = repo.ralph(&["check", "demo"]);
+    assert!(ran.stdout.contains("3  [ ] a is there  blocked after 1 attempt\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("; next on line 5: b is there"), "{}", ran.stdout);
+    assert_eq!(repo.ralph(&["check", "demo", "--json"]).json()["next"]["line"], 5);
 }
 
 #[test]

@@ -36,6 +36,58 @@ fn a_tick_without_a_verdict_is_not_called_a_human_s() {
 }
 
 #[test]
+fn without_criteria_it_says_how_to_write_one() {
+    let repo = Repo::new("Nothing here.\n");
+    let ran = repo.ralph(&["status", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("demo\nNo criteria\n"), "{}", ran.stdout);
+    let help = "help: add at least one list item with a checkbox: `- [ ] what must be true`";
+    assert!(ran.stderr.contains(help), "{}", ran.stderr);
+}
+
+#[test]
+fn a_check_that_changed_since_it_proved_a_criterion_is_told() {
+    let repo = Repo::new(THREE);
+    assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+    let told = "its check has changed since it was proven; the next run proves it again";
+    let standing = || {
+        let ran = repo.ralph(&["status", "demo"]);
+        let lines = ran.stdout.lines().filter(|line| line.contains("[x]"));
+        let standing = lines.map(|line| line.split("is there  ").nth(1).expect("a standing"));
+        standing.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(standing(), ["proven by its check"; 3]);
+    for (old, new) in [
+        ("  - verify: `test -e a.txt`\n", ""),
+        ("`test -e b.txt`", "`test -e b.txt`\n  - verify: `grep -qx b b.txt`"),
+        ("`test -e c.txt`", "`grep -qx c c.txt`"),
+    ] {
+        repo.write("tasks/demo/TASK.md", repo.task().replacen(old, new, 1));
+    }
+    repo.commit("Other checks");
+    assert_eq!(standing(), [told; 3]);
+    assert_eq!(repo.run("turns: []", &[]).code, Some(0));
+    assert!(standing().iter().all(|it| it.starts_with("proven by")), "{:?}", standing());
+}
+
+/// The runner's own repairs are no news.
+#[test]
+fn the_newest_line_of_a_run_is_its_last_verdict_or_what_failed_after_it() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replace("{progress: did c}, ", "");
+    assert_eq!(repo.run(&script, &[]).code, Some(0));
+    let told = |told: &str| {
+        let ran = repo.ralph(&["status", "demo"]);
+        assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    };
+    told("ended\n  iteration 3: PASS \"c is there\"\n  exit code 0\n");
+    repo.write("tasks/demo/TASK.md", repo.task().replacen("-e c.txt", "-d c.txt", 1));
+    repo.commit("Stricter");
+    assert_eq!(repo.run("turns: []", &["--stuck-threshold", "1"]).code, Some(4));
+    told("ended\n  REOPENED \"c is there\": `test -d c.txt` fails at the end (exit 1).\n");
+}
+
+#[test]
 fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     let repo = Repo::new(THREE);
     let script = HONEST.replace("{write: {path: b.txt, text: b}}, ", "");
@@ -43,20 +95,20 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     let ran = repo.ralph(&["status", "demo"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     crate::shown(&repo, || {
-        insta::assert_snapshot!(ran.stdout, @r"
+        insta::assert_snapshot!(ran.stdout, @r#"
         demo
             3  [x] a is there  proven by its check
             5  [ ] b is there  blocked after 2 attempts
             7  [ ] c is there
 
         run [run]: ended
-          iteration 3: `test -e b.txt` ended with exit code 1.
+          iteration 3: FAIL "b is there": `test -e b.txt` ended with exit code 1. (and 1 more)
           exit code 4
           Stuck: `b is there` failed 2 times; last: `test -e b.txt` ended with exit code 1.
           next: fix the criterion or its check (see tasks/demo/guardrails.md), and commit
           next: then run: ralph-copilot retry demo && ralph-copilot run demo
           3 iterations, 10 tool calls, 0 denied
-        ");
+        "#);
     });
     let object = repo.ralph(&["status", "demo", "--json"]).json();
     assert_eq!(

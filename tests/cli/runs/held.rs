@@ -183,6 +183,24 @@ fn work_that_conflicts_is_taken_by_the_commands_that_the_hint_names() {
 }
 
 #[test]
+fn the_reason_is_told_wherever_held_work_is() {
+    let repo = Repo::with(TASK, &[("tests/check.sh", "exit 1\n"), ("build.sh", BUILD)]);
+    let script = "turns: [{steps: [{run: sh build.sh}]}]";
+    let ran = finish(repo.run_command(script, &["--sandbox=off"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let why = "With tests, scripts and configuration as they were, `sh tests/check.sh` ended";
+    let end = ran.stdout.split("Stuck: ").nth(1).expect("an end").replace("\n  ", " ");
+    assert!(end.contains(&format!("Held: `a is told`: {why}")), "{end}");
+    for text in texts(&repo) {
+        let told = format!("held because: {why}");
+        assert_eq!(text.matches(&told).count(), 1, "{text}");
+    }
+    let object = repo.ralph(&["status", "demo", "--json"]).json();
+    let reason = object["criteria"][0]["held"]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with(why), "{reason}");
+}
+
+#[test]
 fn status_forgets_held_work_that_was_accepted_or_given_back() {
     for command in ["accept", "retry"] {
         let repo = held();

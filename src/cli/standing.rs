@@ -1,0 +1,56 @@
+//! The standing of a criterion in words, for `status` and `check`.
+
+use crate::model::{Criterion, CriterionState, Proof, TaskState};
+use crate::report::{count, sentence};
+
+/// The proof of a criterion. An open box tells of work to do, whatever was proven before.
+pub(super) fn proof(criterion: &Criterion, state: &TaskState) -> Option<Proof> {
+    state.find(&criterion.key).filter(|_| criterion.checked).and_then(|entry| entry.proof)
+}
+
+/// The standing of a criterion, if there is something to say.
+pub(super) fn standing(criterion: &Criterion, state: &TaskState) -> Option<String> {
+    let entry = state.find(&criterion.key);
+    let said = match proof(criterion, state) {
+        Some(Proof::Check | Proof::Tree) if has_new_check(criterion, state) => {
+            "its check has changed since it was proven; the next run proves it again".to_owned()
+        }
+        Some(Proof::Check) => "proven by its check".to_owned(),
+        Some(Proof::Tree) => "its check passed in the working tree only".to_owned(),
+        Some(Proof::Commit) => "proven by a commit".to_owned(),
+        Some(Proof::Accepted) => "accepted by a human".to_owned(),
+        None => match entry {
+            Some(CriterionState { held: Some(held), .. }) => {
+                format!("held for review: git diff {} {}", held.base.short(), held.name)
+            }
+            Some(entry) if entry.blocked => {
+                format!("blocked after {}", count(entry.attempts.into(), "attempt"))
+            }
+            Some(entry) if entry.attempts > 0 => count(entry.attempts.into(), "failed attempt"),
+            Some(_) | None if criterion.checked => "ticked but not proven".to_owned(),
+            Some(_) | None => return None,
+        },
+    };
+    Some(said)
+}
+
+/// Why the work on a criterion waits for a human, in one line.
+pub(super) fn why_held(criterion: &Criterion, state: &TaskState) -> Option<String> {
+    let entry = state.find(&criterion.key).filter(|_| proof(criterion, state).is_none())?;
+    let reason = &entry.held.as_ref()?.reason;
+    (!reason.is_empty()).then(|| format!("held because: {}", sentence(reason)))
+}
+
+/// Does an agent wait for a human before it works on a criterion?
+pub(super) fn waits(criterion: &Criterion, state: &TaskState) -> bool {
+    let entry = state.find(&criterion.key).filter(|_| proof(criterion, state).is_none());
+    entry.is_some_and(|entry| entry.blocked || entry.held.is_some())
+}
+
+/// Did a human change the check after it proved the criterion? The first run of each check is
+/// known, except in a task that never had a baseline.
+fn has_new_check(criterion: &Criterion, state: &TaskState) -> bool {
+    let is_new = |command: &str| state.first_seen(command).is_none();
+    !state.first_seen.is_empty()
+        && (criterion.verify.is_empty() || criterion.verify.iter().any(|it| is_new(&it.command)))
+}
