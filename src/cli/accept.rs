@@ -36,7 +36,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
             .hint("git config user.name NAME; git config user.email ADDRESS")
     })?;
     let branch = repo.checkpoint()?.branch;
-    let merged = repo.merged(&held, &at.layout)?;
+    let merged = repo.merged(&held, criterion.line, &at.layout)?;
     if let Some(harness) = with_accepted(repo, &at, &state, &held, &merged)? {
         repo.keep(&at.layout.harness_ref(), &harness)?;
         state.harness = Some(harness);

@@ -4,7 +4,7 @@ use super::EngineError;
 use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
-    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
+    CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
 };
 use crate::task;
 use crate::verify::{GUARDRAILS, TASK, keep_list};
@@ -236,6 +236,11 @@ impl Run {
 
     pub(super) fn has_held(&self) -> bool {
         self.state.criteria.iter().any(|entry| entry.held.is_some())
+    }
+
+    /// Does work on a criterion wait for a human?
+    pub(super) fn is_held(&self, key: &CriterionKey) -> bool {
+        self.state.find(key).is_some_and(|entry| entry.held.is_some())
     }
 
     /// Changes that a human should review: held work, and tests and scripts that a run changed.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::finish::argument;
-use super::run::Run;
+use super::run::{NextCommands, Run};
 use super::stuck::ref_name;
 use crate::model::{
     CheckResult, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task, TaskState,
@@ -16,6 +16,17 @@ use crate::task::{self, Tick};
 use crate::verify::{
     CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
 };
+
+/// The place of the work that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WorkSource {
+    /// The ref that keeps it.
+    Ref,
+    /// The branch, with the same content: a human merged it, or a proof at the end held it.
+    Merged,
+    /// The branch, with other content: a human ticked the criterion.
+    Other,
+}
 
 /// Lines about held work on criteria that TASK.md no longer has, as after a new wording.
 pub fn orphaned_work(task: &Task, state: &TaskState) -> impl Iterator<Item = String> {
@@ -42,12 +53,20 @@ impl Run {
         }
         let held = task.criteria.iter().filter_map(|criterion| {
             let entry = self.state.find(&criterion.key).filter(|entry| entry.proof.is_none())?;
-            let is_here = self.is_on_branch(&criterion.key);
-            let held = entry.held.clone().filter(|_| is_here || !criterion.checked)?;
-            Some((criterion.key.clone(), held, is_here))
+            Some((criterion, entry.held.clone()?))
         });
-        for (key, held, is_here) in held.collect::<Vec<_>>() {
-            let merged = match self.parts.repo.merged(&held, &self.parts.layout) {
+        for (criterion, held) in held.collect::<Vec<_>>() {
+            let key = &criterion.key;
+            let source = match self.is_on_branch(key) {
+                true => WorkSource::Merged,
+                false if criterion.checked => WorkSource::Other,
+                false => WorkSource::Ref,
+            };
+            let repo = &self.parts.repo;
+            let commit = match repo.merged(&held, criterion.line, &self.parts.layout) {
+                Ok(_) | Err(VerifyError::Conflicts { .. }) if source == WorkSource::Other => {
+                    repo.checkpoint()?.head
+                }
                 Ok(merged) => merged,
                 Err(error @ (VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. })) => {
                     let hint = error.hint().unwrap_or_default();
@@ -56,32 +75,52 @@ impl Run {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let proved = self.prove_held(task, &key, (&held, &merged), is_here).await?;
+            let proved = self.prove_held(task, key, (&held, &commit), source).await?;
             if self.interrupted().is_some() {
                 return Ok(());
             }
-            if self.is_proven(&proved, &key) {
-                self.take_held(&key, &held, &merged, &proved)?;
-            } else {
-                let why = reasons(&proved, &key, "with the held work").into_iter().next();
-                let why = why.or_else(|| self.why_not(&proved)).unwrap_or_default();
-                let accept = &self.parts.commands.accept;
-                let here = match is_here {
-                    true => format!(
-                        "; the work is on this branch; to take it as it is: {accept} {}",
-                        argument(&key.text)
-                    ),
-                    false => String::new(),
-                };
-                self.notice(&format!("`{}` stays held: {why}{here}", key.text))?;
+            match (self.is_proven(&proved, key), source) {
+                // The proof at the end proves the tick.
+                (true, WorkSource::Other) => self.state.entry(key).held = None,
+                (true, WorkSource::Ref | WorkSource::Merged) => {
+                    self.take_held(key, &held, &commit, &proved)?;
+                }
+                (false, _) => self.tell_still_held(key, &proved, source)?,
             }
         }
         Ok(())
     }
 
+    fn tell_still_held(
+        &self,
+        key: &CriterionKey,
+        proved: &Proved,
+        source: WorkSource,
+    ) -> Result<(), EngineError> {
+        let NextCommands { accept, retry, .. } = &self.parts.commands;
+        let argument = argument(&key.text);
+        let (at, way_out) = match source {
+            WorkSource::Ref => ("with the held work", String::new()),
+            WorkSource::Merged => (
+                "with the held work",
+                format!("; the work is on this branch; to take it as it is: {accept} {argument}"),
+            ),
+            WorkSource::Other => (
+                "on this branch",
+                format!(
+                    "; the box is ticked, but the branch has other work than the held one; to let \
+                     it count, drop the held one: {retry} {argument}"
+                ),
+            ),
+        };
+        let why = reasons(proved, key, at).into_iter().next();
+        let why = why.or_else(|| self.why_not(proved)).unwrap_or_default();
+        self.notice(&format!("`{}` stays held: {why}{way_out}", key.text))
+    }
+
     /// Is held work on the branch, with the tests that it changes? A human merged it, or a proof at
     /// the end held it.
-    pub(super) fn is_on_branch(&self, key: &CriterionKey) -> bool {
+    fn is_on_branch(&self, key: &CriterionKey) -> bool {
         let entry = self.state.find(key).filter(|entry| entry.proof.is_none());
         let Some(held) = entry.and_then(|entry| entry.held.as_ref()) else { return false };
         // A clone may not have the work.
@@ -116,8 +155,8 @@ impl Run {
         &mut self,
         task: &Task,
         key: &CriterionKey,
-        (held, merged): (&HeldWork, &Oid),
-        is_here: bool,
+        (held, commit): (&HeldWork, &Oid),
+        source: WorkSource,
     ) -> Result<Proved, EngineError> {
         let everything = plan(task, CheckPhase::Baseline, self.baseline.millis());
         let planned: Vec<PlannedCheck> = everything
@@ -127,8 +166,8 @@ impl Run {
         self.notice(&format!("judging the held work on `{}` again", key.text))?;
         let checks = Arc::clone(&self.parts.checks);
         let harness = match self.harness() {
-            // A human who merged the work changed the harness with it.
-            Some(harness) if is_here => {
+            // A human who brought the work changed the harness with it.
+            Some(harness) if source != WorkSource::Ref => {
                 let repo = self.parts.repo.as_ref();
                 let changes = repo.between(&held.base, &held.commit)?.into_iter();
                 let paths: Vec<_> = changes.map(|change| change.path).collect();
@@ -137,7 +176,7 @@ impl Run {
             harness => harness.cloned(),
         };
         let to_run = (planned.as_slice(), checks.as_ref());
-        self.prove_against(harness.as_ref(), (Warmth::Warm, merged), (task, Some(key)), to_run)
+        self.prove_against(harness.as_ref(), (Warmth::Warm, commit), (task, Some(key)), to_run)
             .await
     }
 

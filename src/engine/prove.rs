@@ -11,8 +11,8 @@ use super::decide::{UNCLEAR, ticked_without_proof};
 use super::past_runs::proven_here;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome, Proof,
-    Record as _, Task, Weight,
+    CheckResult, Criterion, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
+    Proof, Record as _, Task, Weight,
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
@@ -59,21 +59,22 @@ impl Run {
             Opened::None { unproven } => unproven,
         };
         self.prove_ticked_before(task, &broken);
-        let waiting = |waits: fn(&CriterionState) -> bool| {
-            let open = task.criteria.iter().filter(|criterion| !criterion.checked);
-            let waiting =
-                open.filter(|criterion| self.state.find(&criterion.key).is_some_and(waits));
+        let waiting = |waits: fn(&Criterion, &CriterionState) -> bool| {
+            let waiting = task.criteria.iter().filter(|criterion| {
+                self.state.find(&criterion.key).is_some_and(|entry| waits(criterion, entry))
+            });
             waiting.map(|criterion| format!("`{}`", criterion.key.text)).collect::<Vec<_>>()
         };
-        let held = waiting(|entry| entry.held.is_some());
+        let held = waiting(|_, entry| entry.held.is_some() && entry.proof.is_none());
         if !held.is_empty() {
             unproven.insert(0, format!("held for review: {}.", held.join(", ")));
         }
-        let blocked = waiting(|entry| entry.blocked && entry.held.is_none());
+        let blocked = waiting(|it, entry| !it.checked && entry.blocked && entry.held.is_none());
         if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
         let names: Vec<_> = ticked_without_proof(task, &self.state)
+            .filter(|criterion| !self.is_held(&criterion.key))
             .map(|criterion| format!("`{}`", criterion.key.text))
             .collect();
         if !names.is_empty() {
@@ -208,13 +209,13 @@ impl Run {
         let proven: Vec<_> = ticked_without_proof(task, &self.state)
             .filter(|criterion| !criterion.verify.is_empty() && !failed(&criterion.key))
             .filter(|criterion| !self.open_before.contains(&criterion.key))
-            .filter(|criterion| !self.is_on_branch(&criterion.key))
+            .filter(|criterion| !self.is_held(&criterion.key))
             .map(|criterion| criterion.key.clone())
             .collect();
         let proof = self.place_proof();
         for key in proven {
             let entry = self.state.entry(&key);
-            (entry.proof, entry.blocked, entry.held) = (Some(proof), false, None);
+            (entry.proof, entry.blocked) = (Some(proof), false);
             // There is state to commit, even without an iteration.
             self.worked_at_all = true;
         }

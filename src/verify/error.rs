@@ -78,6 +78,8 @@ pub enum VerifyError {
         task: String,
         /// The task's folder.
         folder: PathBuf,
+        /// The criterion's 1-based line in TASK.md.
+        line: usize,
     },
     /// The commits of held work are not in this clone.
     #[error("the work in {held} is not in this clone")]
@@ -149,11 +151,11 @@ impl VerifyError {
             Self::ExcludesWatched { .. } => Some(
                 "wait until the run in the other worktree has ended, then run the same command again".into(),
             ),
-            Self::Conflicts { held, task, folder, .. } => Some(format!(
+            Self::Conflicts { held, task, folder, line, .. } => Some(format!(
                 "merge it by hand: git merge {held}; keep the task's files as they are: git \
                  checkout HEAD -- {}; solve the other conflicts, and git commit; then take it: \
-                 ralph-copilot accept {task} LINE; or let the agent do it again: ralph-copilot \
-                 retry {task} LINE",
+                 ralph-copilot accept {task} {line}; or let the agent do it again: ralph-copilot \
+                 retry {task} {line}",
                 folder.display()
             )),
             Self::NotFetched { .. } => {

@@ -408,11 +408,12 @@ pub trait Repo: Send + Sync {
     /// If HEAD or the held work cannot be read.
     fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError>;
 
-    /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's.
+    /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's. The
+    /// hint of a conflict names the criterion by its `line` in TASK.md.
     ///
     /// # Errors
     /// [`VerifyError::Conflicts`], [`VerifyError::NotFetched`], or if git fails.
-    fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError>;
+    fn merged(&self, held: &HeldWork, line: usize, layout: &Layout) -> Result<Oid, VerifyError>;
 
     /// Moves the branch and the working tree to the result of [`Self::merged`], with these files
     /// written over it.

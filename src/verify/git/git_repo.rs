@@ -261,8 +261,8 @@ impl Repo for GitRepo {
         self.has_merged_in(&self.lock(), held, layout)
     }
 
-    fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError> {
-        self.merged_in(&self.lock(), held, layout)
+    fn merged(&self, held: &HeldWork, line: usize, layout: &Layout) -> Result<Oid, VerifyError> {
+        self.merged_in(&self.lock(), held, line, layout)
     }
 
     fn land(

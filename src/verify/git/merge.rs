@@ -44,6 +44,7 @@ impl GitRepo {
         &self,
         repo: &Repository,
         held: &HeldWork,
+        line: usize,
         layout: &Layout,
     ) -> Result<Oid, VerifyError> {
         let failed = self.failed("merge held work");
@@ -89,6 +90,7 @@ impl GitRepo {
                 held: held.name.clone(),
                 task: layout.task().to_owned(),
                 folder: layout.folder().to_owned(),
+                line,
             });
         }
         let tree = index.write_tree_to(repo).and_then(|id| repo.find_tree(id)).map_err(&failed)?;

@@ -83,6 +83,33 @@ fn work_that_a_human_merged_counts_once_it_is_accepted() {
     }
 }
 
+/// A tick beside held work is judged with the tests as they were before that work, whatever else the
+/// human changed.
+#[test]
+fn work_that_a_human_changed_and_ticked_is_judged_with_the_old_tests() {
+    let files = [("tests/check.sh", "grep -q right a.txt\n"), ("build.sh", BUILD)];
+    for (text, code, told) in [("wrong\n", 4, "held for review"), ("right\n", 0, "proven by")] {
+        let repo = Repo::with(TASK, &files);
+        let ran = repo.run("turns: [{steps: [{run: sh build.sh}]}]", &["--sandbox=off"]);
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        repo.git(&["checkout", "-q", &name(&repo), "--", "a.txt", "tests/check.sh"]);
+        repo.write("a.txt", text);
+        assert_eq!(repo.ralph(&["tick", "demo", "6"]).code, Some(0));
+        repo.commit("The work, in my words");
+        let ran = again(&repo);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        assert!(status(&repo).contains(&format!("a is told  {told}")), "{}", status(&repo));
+        if code == 0 {
+            continue;
+        }
+        assert!(ran.stdout.contains("Stuck: held for review: `a is told`."), "{}", ran.stdout);
+        let way = "to let it count, drop the held one: ralph-copilot retry demo 'a is told'";
+        assert!(ran.stdout.contains(way), "{}", ran.stdout);
+        assert_eq!(repo.ralph(&["retry", "demo", "a is told"]).code, Some(0));
+        assert_eq!(again(&repo).code, Some(0));
+    }
+}
+
 /// The commit is a human's: `verify` lists it, as it lists other tests that a human changes.
 #[test]
 fn work_that_a_human_ticked_together_with_its_test_is_not_forged() {
@@ -164,8 +191,8 @@ fn work_that_conflicts_is_taken_by_the_commands_that_the_hint_names() {
     let commands = [
         &format!("git merge {name};"),
         "git checkout HEAD -- tasks/demo;",
-        "ralph-copilot accept demo LINE;",
-        "ralph-copilot retry demo LINE",
+        "ralph-copilot accept demo 6;",
+        "ralph-copilot retry demo 6",
     ];
     assert!(commands.iter().all(|it| ran.stderr.contains(*it)), "{}", ran.stderr);
     let merge = std::process::Command::new("git")
