@@ -4,7 +4,8 @@ use super::EngineError;
 use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
-    CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
+    CriterionKey, CriterionState, CriterionSummary, EventKind, Obstacle, Outcome, Proof, ReadBack,
+    Record as _, RunSummary,
 };
 use crate::task;
 use crate::verify::{GUARDRAILS, TASK, keep_list};
@@ -166,7 +167,14 @@ impl Run {
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());
         match outcome {
-            Outcome::Proven => steps.push(format!("review the commits: {review}")),
+            Outcome::Proven => {
+                let in_tree = |entry: &CriterionState| entry.proof == Some(Proof::Tree);
+                if self.state.criteria.iter().any(in_tree) {
+                    let prove = format!("{again} --proof room");
+                    steps.push(format!("to prove them in a proof room, too: {prove}"));
+                }
+                steps.push(format!("review the commits: {review}"));
+            }
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 steps.push(format!("continue where it stopped: {again}"));
             }

@@ -87,9 +87,17 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
 
 /// The outcome, with a remark about passes that only the working tree showed.
 fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
-    let in_tree = |criterion: &CriterionSummary| criterion.proof == Some(Proof::Tree);
-    if *outcome == Outcome::Proven && summary.criteria.iter().any(in_tree) {
-        return "Done: every criterion passed, but not all of them in a proof room".to_owned();
+    let in_tree = |criterion: &&CriterionSummary| criterion.proof == Some(Proof::Tree);
+    let number = summary.criteria.iter().filter(in_tree).count();
+    if *outcome == Outcome::Proven && number > 0 {
+        let which = match number == summary.criteria.len() {
+            true => "in".to_owned(),
+            false => format!("{} of them only in", format::grouped(number as u64)),
+        };
+        return format!(
+            "Done: every criterion passed, {which} the working tree, as `proof: tree` asks; no \
+             tests were put back"
+        );
     }
     format::outcome(outcome).trim_end_matches('.').to_owned()
 }

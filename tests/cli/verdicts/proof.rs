@@ -1,7 +1,7 @@
 //! What a pass rests on: red at the start, green at the commit, green with the old harness.
 
 use super::{BUILDS, once};
-use crate::repo::{Repo, story};
+use crate::repo::{Repo, finish, story};
 
 const SQUARES: &str = "\
 ---
@@ -222,6 +222,31 @@ fn the_place_of_the_proof_is_the_humans_choice() {
         let ran = repo.run(script, &["--proof", place, "--stuck-threshold", "1"]);
         assert_eq!(ran.code, Some(code), "{place}: {}", story(&repo, &ran));
     }
+}
+
+#[test]
+fn a_run_that_proved_in_the_tree_says_so_and_how_to_prove_it_in_a_room() {
+    let task = "---\nproof: tree\n---\n# Demo\n\n- [ ] a\n  - verify: `test -e a.txt`\n";
+    let script = "turns: [{steps: [{write: {path: a.txt, text: a}}, {tick: '{criterion}'}, \
+                  {progress: a}, {commit: a}]}]";
+    let repo = Repo::new(task);
+    let told = |script: &str, args: &[&str]| {
+        let ran = finish(repo.run_command(script, args));
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let end = ran.stdout.split("Done: ").nth(1).expect("an end").replace("\n  ", " ");
+        end.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(script, &[]),
+        [
+            "every criterion passed, in the working tree, as `proof: tree` asks; no tests were put \
+             back.",
+            "Next: to prove them in a proof room, too: ralph-copilot run demo --proof room",
+            "Next: review the commits: git log --oneline",
+        ]
+    );
+    let proven = ["every criterion is proven.", "Next: review the commits: git log --oneline"];
+    assert_eq!(told("turns: []", &["--proof", "room"]), proven);
 }
 
 const SETUP: &str = "\
