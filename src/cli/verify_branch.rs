@@ -104,7 +104,9 @@ fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<Ends, Failure> {
             let known = repo.revision_names().unwrap_or_default();
             let hint = match nearest(name, known.iter().map(String::as_str)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => "fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`".to_owned(),
+                None => "name a branch that `git branch --all` lists, or fetch it first: `git \
+                         fetch origin`"
+                    .to_owned(),
             };
             Failure::new(ExitCode::Repository, format!("no commit named `{name}`")).hint(hint)
         })

@@ -85,15 +85,27 @@ fn meant(message: &str) -> Option<&str> {
     keys.max_by(|one, other| alike(one).total_cmp(&alike(other)))
 }
 
+/// Expected types in the parser's words, at the end of its message, and in a user's.
+const EXPECTED: [(&str, &str); 7] = [
+    ("expected a nonzero u32", "expected a whole number from 1 on"),
+    ("expected u32", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected u16", "expected a whole number up to 65535"),
+    ("expected a sequence", "expected a list"),
+    ("expected struct WrittenGateway", "expected a table"),
+    ("wanted string or table", "expected a string"),
+];
+
 /// The error in a user's words, without the list of all keys if one of them is meant.
 fn shown(error: &toml::de::Error) -> String {
     let message = error.message();
     let told = match unknown_key(message).filter(|_| task_key(message).or(meant(message)).is_some())
     {
         Some((key, _)) => key.to_owned(),
-        None => message
-            .replace("a nonzero u32", "a whole number from 1 on")
-            .replace("expected u32", "expected a whole number"),
+        None => EXPECTED
+            .iter()
+            .find_map(|(rust, told)| Some(format!("{}{told}", message.strip_suffix(rust)?)))
+            .unwrap_or_else(|| message.to_owned()),
     };
     error.to_string().replace(message, &told)
 }
@@ -125,6 +137,11 @@ mod tests {
         for (text, expected) in [
             ("max_iterations = 0", "integer `0`, expected a whole number from 1 on"),
             ("max_premium_requests = -1", "integer `-1`, expected a whole number"),
+            ("max_tokens = \"x\"", "string \"x\", expected a whole number"),
+            ("gateway = true", "boolean `true`, expected a table"),
+            ("[gateway]\nport = 65536", "integer `65536`, expected a whole number up to 65535"),
+            ("allow = \"x\"", "string \"x\", expected a list"),
+            ("on_stuck = 3", "expected a string"),
         ] {
             let (message, _) = told(text);
             assert!(message.trim_end().ends_with(expected), "{message}");

@@ -427,10 +427,13 @@ fn what_a_human_accepted_is_listed_and_counts_if_the_caller_says_so() {
 #[test]
 fn what_a_clone_lacks_is_named_with_the_way_out() {
     let repo = worked(&[]);
-    let ran = repo.ralph(&["verify", "demo", "--base", "nowhere"]);
-    assert_eq!(ran.code, Some(8));
-    assert!(ran.stderr.contains("no commit named `nowhere`"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: fetch it first"), "{}", ran.stderr);
+    for end in ["--base", "--head"] {
+        let ran = repo.ralph(&["verify", "demo", end, "nowhere"]);
+        assert_eq!(ran.code, Some(8));
+        let told = "error: no commit named `nowhere`\nhint: name a branch that `git branch --all` \
+                    lists, or fetch it first: `git fetch origin`\n";
+        assert_eq!(ran.stderr, told);
+    }
     let misspelled = repo.ralph(&["verify", "demo", "--head", "wrok"]).stderr;
     assert!(misspelled.contains("hint: did you mean `work`?"), "{misspelled}");
     let unborn = Repo::empty().ralph(&["verify", "demo"]);
