@@ -26,10 +26,10 @@ static LOOKS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     .map(compiled)
 });
 
-/// Lines that only summarize, or report passes.
+/// Lines that only summarize, report passes, or name a test: unittest prints the reason below.
 static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
-        r"(?i)could not compile|aborting due to|test failed, to rerun|targets? failed|test result:|did ?n[o']t exit successfully|npm (?:error|err!)|\b(?:0|no) (?:errors?|fail\w*)\b|\brecipe .* failed|^\s*warning\b|\b(?:ok|passed)$|^=+ .* =+$",
+        r"(?i)could not compile|aborting due to|test failed, to rerun|targets? failed|test result:|did ?n[o']t exit successfully|npm (?:error|err!)|\b(?:0|no) (?:errors?|fail\w*)\b|\brecipe .* failed|^\s*warning\b|^(?:error|fail): \w+ \([\w.]+\)|^ImportError: Failed to import test module: |\b(?:ok|passed)$|^=+ .* =+$",
     )
 });
 
@@ -141,6 +141,18 @@ mod tests {
             (
                 "✖ adds (1ms)\nℹ tests 1\nℹ fail 1\n  AssertionError [ERR_ASSERTION]: 1 !== 2\n    at x",
                 "AssertionError [ERR_ASSERTION]: 1 !== 2",
+            ),
+            (
+                "E\n======\nERROR: test_sq (unittest.loader._FailedTest.test_sq)\n------\nImportError: \
+                 Failed to import test module: test_sq\nTraceback (most recent call last):\n  File \
+                 \"t.py\", line 2, in <module>\n    import sq\nModuleNotFoundError: No module named 'sq'\n\n\
+                 Ran 1 test in 0.000s\n\nFAILED (errors=1)",
+                "ModuleNotFoundError: No module named 'sq'",
+            ),
+            (
+                "ERROR: test_a (t.T.test_a)\n------\nTraceback (most recent call last):\n  File \"t.py\"\n\
+                 NameError: name 'f' is not defined\n\nFAILED (errors=1)",
+                "NameError: name 'f' is not defined",
             ),
             ("--- FAIL: TestA (0.00s)\n    a_test.go:7: got 1\nFAIL", "a_test.go:7: got 1"),
             (
