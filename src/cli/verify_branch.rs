@@ -19,7 +19,7 @@ use crate::config;
 use crate::model::{Checkpoint, ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _,
+    Claims, Derivation, Derived, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _,
     RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
 };
 
@@ -41,8 +41,8 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
         let shown = at.diagnostics(&task).join("\n\n");
         return Err(Failure::new(ExitCode::Invalid, format!("invalid task\n\n{shown}")));
     }
-    let ticks = match claims.ticks.is_empty() {
-        true => Vec::new(),
+    let derived = match claims.ticks.is_empty() {
+        true => Derived::default(),
         false => {
             let rules = &seen[claims.rules].commit.id;
             let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
@@ -51,14 +51,14 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             let preflight = nothing_uncommitted(&head, at.place.repo.ignored()?);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
-            runtime()?.block_on(until_signal(derived(
+            runtime()?.block_on(until_signal(derive_in_room(
                 derivation,
                 &mut room,
                 args.allow_accepted,
             )))??
         }
     };
-    let report = Report::new(&at, args, (&base, &head), &seen, &claims, &task, ticks)?;
+    let report = Report::new(&at, args, (&base, &head), &seen, &claims, &task, derived)?;
     if args.json {
         say_json(&report.json());
     } else {
@@ -67,11 +67,11 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
     Ok(report.exit_code())
 }
 
-async fn derived(
+async fn derive_in_room(
     (at, seen, claims, task): (&TaskContext, &[Seen], &Claims, &crate::model::Task),
     room: &mut Proving,
     by_hand: bool,
-) -> Result<Vec<crate::verify::DerivedTick>, Failure> {
+) -> Result<Derived, Failure> {
     for message in room.rooms.notes() {
         complain(&format!("note: {message}"));
     }

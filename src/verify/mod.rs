@@ -61,8 +61,8 @@ mod tests;
 pub use around::Around;
 pub use baseline::Baseline;
 pub use branch::{
-    Claims, Derivation, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TaskTree,
-    TickClaim, claims, derive, moved_on,
+    Claims, Derivation, Derived, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen,
+    TaskTree, TickClaim, claims, derive, moved_on,
 };
 pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};

@@ -215,11 +215,37 @@ fn a_test_that_holds_less_at_the_head_is_named() {
     repo.write("tests/run.sh", "exit 0\n");
     repo.commit("tidy");
     let ran = verify(&repo, &[]);
-    assert!(
-        ran.stdout.contains("tests/run.sh has fewer tests or assertions at the head"),
-        "{}",
-        ran.stdout
-    );
+    let criteria = &ran.json()["criteria"];
+    let told = "tests/run.sh has fewer tests or assertions at the head";
+    assert_eq!(criteria[0]["why"], json!([told]), "{criteria:#}");
+    assert_eq!(criteria[1]["why"], json!([]), "{criteria:#}");
+}
+
+/// A check that runs every test in a folder names none.
+#[test]
+fn a_weakened_test_that_no_check_names_is_listed_once() {
+    let test = |body: &str| {
+        format!(
+            "import unittest\nfrom sq import sq\n\nclass T(unittest.TestCase):\n    def \
+             test_sq(self):\n        {body}\n"
+        )
+    };
+    let right = test("self.assertEqual(sq(7), 49)");
+    let task = "# Demo\n\n- [ ] squares\n  - verify: `python3 -m unittest discover tests`\n\
+                - [ ] notes\n  - verify: `test -e notes.txt`\n";
+    let files = [("sq.py", "def sq(n): return 0\n"), ("tests/test_sq.py", right.as_str())];
+    let repo = Repo::with(task, &files);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    let script = HONEST
+        .replace("sq.sh, text: 'echo $(($1 * $1))'", "sq.py, text: 'def sq(n): return n * n'");
+    assert_eq!(repo.run(&script, &[]).code, Some(0));
+    repo.write("tests/test_sq.py", test("pass"));
+    repo.commit("tidy");
+    is(&repo, &[], 0, ["check", "check"], &["listed"]);
+    let ran = verify(&repo, &[]);
+    let json = ran.json();
+    assert_eq!(json["remarks"][0]["what"], "leaves fewer tests or assertions in tests/test_sq.py");
+    assert_eq!(json["criteria"][1]["why"], json!([]), "{json:#}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Invariant: the JSON holds no path of this machine, no time, and no temporary name, so that two
 //! clones give the same, but for `millis`.
 
+use std::path::Path;
+
 use globset::GlobSet;
 use serde_json::{Value, json};
 
@@ -12,7 +14,7 @@ use crate::cli::failure::Failure;
 use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task};
 use crate::report::count;
 use crate::verify::{
-    Claims, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
+    Claims, Derived, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
 };
 
 /// The result of a criterion.
@@ -83,7 +85,7 @@ impl<'a> Report<'a> {
         seen: &'a [Seen],
         claims: &Claims,
         task: &'a Task,
-        ticks: Vec<DerivedTick>,
+        derived: Derived,
     ) -> Result<Self, Failure> {
         let mut remarks = claims.remarks.clone();
         let mut rows = Vec::new();
@@ -102,7 +104,7 @@ impl<'a> Report<'a> {
             if claims.before.contains(&criterion.key) {
                 row.result = RowResult::Before;
             }
-            if let Some(tick) = ticks.iter().find(|tick| tick.claim.key == criterion.key) {
+            if let Some(tick) = derived.ticks.iter().find(|tick| tick.claim.key == criterion.key) {
                 row.result = result(tick, args);
                 row.at = Some(tick.claim.at);
                 row.claimed = tick.claim.claimed;
@@ -132,6 +134,11 @@ impl<'a> Report<'a> {
             }
             rows.push(row);
         }
+        remarks.extend(derived.weakened.iter().map(|path| Remark {
+            kind: RemarkKind::Listed,
+            at: last_change(seen, path),
+            what: format!("leaves fewer tests or assertions in {}", path.display()),
+        }));
         let protect = globs(&task.settings.protect)?;
         remarks.extend(protected(at, seen, claims, &protect)?);
         remarks.sort_by_key(|remark| remark.at);
@@ -344,10 +351,15 @@ fn protected(
     let changed = changes.into_iter().map(|change| change.path);
     let changed = changed.filter(|path| protect.is_match(path) && *path != task);
     let remarks = changed.map(|path| {
-        let last =
-            seen.iter().rposition(|seen| seen.commit.changes.iter().any(|it| it.path == path));
+        let at = last_change(seen, &path);
         let what = format!("changes {}, which the task protects", path.display());
-        Remark { kind: RemarkKind::Unproven, at: last.unwrap_or(seen.len() - 1), what }
+        Remark { kind: RemarkKind::Unproven, at, what }
     });
     Ok(remarks.collect())
+}
+
+/// The place of the last commit that changes a path.
+fn last_change(seen: &[Seen], path: &Path) -> usize {
+    let last = seen.iter().rposition(|seen| seen.commit.changes.iter().any(|it| it.path == path));
+    last.unwrap_or(seen.len() - 1)
 }

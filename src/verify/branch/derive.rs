@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{SourceTree, Table};
+use crate::verify::harness::{SourceTree, Table, judges};
 use crate::verify::harness_at::written_at_start;
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
@@ -94,10 +94,19 @@ pub struct DerivedTick {
     pub green_at_head: bool,
     /// Why it is not proven, or no more than a commit.
     pub why: Vec<String>,
-    /// Tests that decide and hold less at the head than when the proof rested on them.
+    /// Tests that its checks run and that hold less at the head than when the proof rested on them.
     pub weakened: Vec<PathBuf>,
     /// The checks that ran for it.
     pub checks: Vec<DerivedCheck>,
+}
+
+/// The result of a branch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Derived {
+    /// Each of its ticks.
+    pub ticks: Vec<DerivedTick>,
+    /// Weakened tests that no check of a tick names.
+    pub weakened: Vec<PathBuf>,
 }
 
 /// Runs the checks of every tick, and all of them at the head. `Err` in the answer has the missing
@@ -109,7 +118,7 @@ pub async fn derive(
     it: &Derivation<'_>,
     rooms: &mut ProofRooms,
     to_run: (&dyn Checks, &CheckOptions),
-) -> Result<Result<Vec<DerivedTick>, String>, VerifyError> {
+) -> Result<Result<Derived, String>, VerifyError> {
     let start = it.claims.start_commit(it.seen);
     let setup = RoomSetup::of(&it.task.settings);
     let files = it.repo.files(start, &[])?;
@@ -155,7 +164,7 @@ pub async fn derive(
         }
     }
     let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
-    let weakened = run.weakened(head, &proved)?;
+    let mut weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
         run.holds_at_head(tick, &proved);
@@ -165,9 +174,10 @@ pub async fn derive(
         {
             return Ok(Err(lacks));
         }
-        tick.weakened.clone_from(&weakened);
+        tick.weakened = run.run_by(&tick.claim.key, &weakened)?;
     }
-    Ok(Ok(ticks))
+    weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
+    Ok(Ok(Derived { ticks, weakened }))
 }
 
 impl Derivation<'_> {
@@ -393,6 +403,18 @@ impl Deriving<'_> {
         let changed = proved.put_back.iter().flat_map(|run| &run.harness);
         let holds_less = |path: &&PathBuf| size(&new, path) < size(&old, path);
         Ok(changed.map(|change| &change.path).filter(holds_less).cloned().collect())
+    }
+
+    /// The paths among these that the checks of a criterion run.
+    fn run_by(&self, key: &CriterionKey, paths: &[PathBuf]) -> Result<Vec<PathBuf>, VerifyError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = self.needed.iter().filter(|check| check.criteria.contains(key));
+        let commands: Vec<&str> = own.map(|check| check.command.as_str()).collect();
+        let old = self.it.repo.files(&self.harness, &[])?;
+        let files = judges(&old, self.it.table, &commands).files;
+        Ok(paths.iter().filter(|path| files.contains(*path)).cloned().collect())
     }
 
     /// Takes the proof back if a check fails at the head.

@@ -12,6 +12,6 @@ mod records;
 mod seen;
 
 pub use claims::{Claims, TickClaim, claims};
-pub use derive::{Derivation, DerivedCheck, DerivedTick, ProofStage, derive};
+pub use derive::{Derivation, Derived, DerivedCheck, DerivedTick, ProofStage, derive};
 pub use moved_on::{TaskTree, moved_on};
 pub use seen::{Remark, RemarkKind, Seen};
