@@ -55,7 +55,12 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
                 say(&format!("  next: {start} goes on from there"));
             }
         }
-        None => say("\nNo runs yet"),
+        None => {
+            say("\nNo runs yet");
+            if !task.criteria.is_empty() {
+                say(&format!("  next: {}", start_command(directory, at.layout.task())));
+            }
+        }
     }
     Ok(0)
 }

@@ -17,6 +17,7 @@ fn before_any_run() {
         7  [ ] c is there
 
     No runs yet
+      next: ralph-copilot run demo
     ");
     let log = repo.ralph(&["log"]);
     assert_eq!((log.code, log.stdout.as_str()), (Some(2), ""));
