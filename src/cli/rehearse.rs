@@ -134,7 +134,9 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn is_strong(&self) -> bool {
-        let weak = |it: &RehearsedCriterion| it.is_flaky() || it.is_weak() && !it.text_only;
+        let weak = |it: &RehearsedCriterion| {
+            it.is_flaky() || it.is_weak() && !it.text_only || it.never_green().next().is_some()
+        };
         // A check of the whole task proves no criterion, so cheats that pass it are only listed.
         !self.criteria.iter().any(weak)
             && !self.whole_task.is_some_and(RehearsedCriterion::is_flaky)
@@ -160,6 +162,7 @@ impl Report<'_> {
                 "text_only": it.text_only,
                 "judge_is_subject": !it.judge_is_subject.is_empty(),
                 "deletes": it.deletes,
+                "never_green": it.never_green().collect::<Vec<_>>(),
                 "checks": checks,
                 "accepted": accepted,
             })
@@ -191,6 +194,7 @@ impl Report<'_> {
         for it in self.all() {
             let is_whole = it.criterion.line == 0;
             let word = match (it.is_flaky(), it.is_weak(), it.text_only) {
+                _ if it.never_green().next().is_some() => "never",
                 (true, _, _) => "flaky",
                 (false, true, true) => "text",
                 (false, true, false) => "weak",
@@ -206,6 +210,9 @@ impl Report<'_> {
                 let runs = check.start.iter().map(|green| if *green { "green" } else { "red" });
                 let runs = runs.collect::<Vec<_>>().join(", ");
                 text.push_str(&format!("\n      `{}` is {runs} before any work", check.command));
+            }
+            for command in it.never_green() {
+                text.push_str(&format!("\n      no work can make `{command}` green"));
             }
             for cheat in &it.accepted {
                 text.push_str(&format!("\n      would pass: {}", cheat.cheat));
@@ -248,7 +255,9 @@ impl Report<'_> {
             " No open criterion has its own check."
         } else if self.is_strong() {
             " No cheat that `rehearse` knows passes, except in checks that only read text. That is \
-             no proof: others may."
+             no proof: others may, and honest work may fail."
+        } else if self.criteria.iter().any(|it| it.never_green().next().is_some()) {
+            " A check that no work can turn green stops the run."
         } else {
             " A weak check can be passed without the work."
         });

@@ -693,6 +693,10 @@ fn a_flaky_check_and_one_that_cannot_run() {
         ("tests/run.sh", "echo 'error: rustup could not choose a version of cargo'\nexit 1\n");
     let (_, ran) = rehearse("sh tests/run.sh", &[says]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    let check = "sh tests/run.sh && false";
+    let (_, ran) = rehearse(check, &[SQ, SQ_TEST]);
+    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
+    assert_eq!(ran.json()["criteria"][0]["never_green"], json!([check]));
     let (_, ran) = rehearse("[[ -f a ]]", &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("write `bash -c '…'`"), "{}", ran.stderr);

@@ -108,6 +108,25 @@ impl RehearsedCriterion {
     pub fn is_weak(&self) -> bool {
         !self.accepted.is_empty() || self.is_flaky()
     }
+
+    /// The checks that no work can turn green.
+    pub fn never_green(&self) -> impl Iterator<Item = &str> {
+        let commands = self.checks.iter().map(|check| check.command.as_str());
+        commands.filter(|command| always_fails(command))
+    }
+}
+
+/// Does a line always fail, whatever the work is, since it ends with `false`?
+fn always_fails(command: &str) -> bool {
+    let fails = |last: &str| match last.trim().strip_prefix("exit ") {
+        Some(status) => status.trim().parse().is_ok_and(|status: u8| status > 0),
+        None => last.trim() == "false",
+    };
+    match command.rsplit_once("&&") {
+        // It may end before, or the end is a comment.
+        Some((before, last)) => fails(last) && !before.contains("exit") && !before.contains('#'),
+        None => fails(command),
+    }
 }
 
 /// The result of a rehearsal.
@@ -384,6 +403,23 @@ fn is_text_only(commands: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_ends_with_false_is_never_green() {
+        for (command, is_so) in [
+            ("false", true),
+            ("exit 3", true),
+            ("sh check.sh && false", true),
+            ("a || b && exit 1", true),
+            ("sh check.sh && exit 0", false),
+            ("sh check.sh || false", false),
+            ("test -e a && exit 0 || true && false", false),
+            ("sh check.sh # && false", false),
+            ("grep -q false a.txt", false),
+        ] {
+            assert_eq!(always_fails(command), is_so, "{command}");
+        }
+    }
 
     #[test]
     fn a_grep_over_prose_is_weak_by_nature() {
