@@ -190,9 +190,11 @@ pub(super) fn result(
     format!("{} {} ({}){}", word(verdict), criterion(key), aside.join("; "), first_against(verdict))
 }
 
-/// A verdict without its evidence: `FAIL "b is there": …`.
+/// A verdict without its evidence: `FAIL "b is there": …`, with all of the first finding.
 pub fn judged(key: &CriterionKey, verdict: &Verdict) -> String {
-    format!("{} {}{}", word(verdict), criterion(key), first_against(verdict))
+    let first = verdict.findings.iter().find(|finding| finding.weight != Weight::Said);
+    let why = first.map_or_else(String::new, |finding| format!(": {}", finding.message));
+    format!("{} {}{why}", word(verdict), criterion(key))
 }
 
 fn word(verdict: &Verdict) -> &'static str {

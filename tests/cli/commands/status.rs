@@ -103,7 +103,7 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
             7  [ ] c is there
 
         run [run]: ended
-          iteration 3: FAIL "b is there": `test -e b.txt` ended with exit code 1. (and 1 more)
+          iteration 3: FAIL "b is there": `test -e b.txt` ended with exit code 1.
           exit code 4
           Stuck: `b is there` failed 2 times; last: `test -e b.txt` ended with exit code 1.
           next: fix the criterion or its check (see tasks/demo/guardrails.md), and commit
