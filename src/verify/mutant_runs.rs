@@ -4,6 +4,7 @@
 //! in further runs, one assertion of each test changes, and where a test passes then, one assertion
 //! alone. Invariant: only checks that are green everywhere else run once more here.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
@@ -92,8 +93,9 @@ impl MutantRun {
 
     /// Each change, by its file and its place there: the first of each file, then the second.
     fn each(&self) -> Vec<(&TestFile, usize)> {
-        let of = |file| (0..TestFile::changes(file)).map(move |at| (file, at));
-        let mut all: Vec<_> = self.mutants.tests.iter().flat_map(of).collect();
+        let tests = self.mutants.tests.iter();
+        let mut all: Vec<_> =
+            tests.flat_map(|file| (0..file.code.len()).map(move |at| (file, at))).collect();
         all.sort_by_key(|(_, at)| *at);
         all
     }
@@ -126,42 +128,91 @@ impl Runner<'_> {
     async fn tests(&mut self) -> Result<Option<Unmoved>, VerifyError> {
         let run = self.run;
         let begun = Instant::now();
-        let edits = self.edits(|file| (0..file.changes()).collect());
+        let edits = self.edits(|file| file.code.assertions());
         let Some(tests) = self.run(&edits).await? else {
             return Ok(Some(run.unmoved(&edits, None)));
         };
         let rounds = run.mutants.tests.iter().map(|file| file.code.most()).max();
         let rounds = if run.tests.is_empty() { 0 } else { rounds.unwrap_or_default() };
         // With one assertion in each test, the first run was such a round.
-        let is_settled = rounds == 1 && all_failed(&run.tests, &tests);
-        let mut settled = if is_settled { vec![0] } else { Vec::new() };
+        let mut settled = BTreeSet::new();
+        if all_failed(&run.tests, &tests) {
+            settled.extend((rounds == 1).then_some(0));
+        } else if self.some_hold(|file| file.code.assertions(), &tests).await? {
+            return Ok(Some(run.unmoved(&edits, None)));
+        }
         for at in settled.len()..rounds.min(MOST_ROUNDS) {
             if begun.elapsed() > MOST_TIME {
                 return Ok(None);
             }
             let edits = self.edits(|file| file.code.of_each_test(at));
-            if self.run(&edits).await?.is_some_and(|tests| all_failed(&run.tests, &tests)) {
-                settled.push(at);
+            let Some(tests) = self.run(&edits).await? else { continue };
+            if all_failed(&run.tests, &tests) {
+                settled.insert(at);
+            } else if self.some_hold(|file| file.code.of_each_test(at), &tests).await? {
+                return Ok(Some(run.unmoved(&edits, None)));
             }
         }
         for (file, at) in run.each() {
             if begun.elapsed() > MOST_TIME || self.ran >= MOST_RUNS {
                 break;
             }
-            let Some(failing) = file.code.failing_before(&file.path, at) else { continue };
-            if file.code.round_of(at).is_some_and(|round| settled.contains(&round)) {
-                continue;
-            }
-            let alone = [self.edit(file, file.code.with(&[at]))];
-            // An assertion that is not reached says nothing.
-            if self.run(&alone).await?.is_none()
-                && let failing = [self.edit(file, failing)]
-                && self.run(&failing).await?.is_some()
-            {
+            let is_settled = file.code.round_of(at).is_some_and(|round| settled.contains(&round));
+            if !is_settled && self.holds(file, at).await? {
+                let alone = [file.edit(file.code.with(&[at]))];
                 return Ok(Some(run.unmoved(&alone, Some(file.code.line(at)))));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the check passes whatever one assertion expects, though it is reached, or must be.
+    async fn holds(&mut self, file: &TestFile, at: usize) -> Result<bool, VerifyError> {
+        let before = file.code.failing_before(&file.path, &[at]);
+        let around = file.code.failing_around(&file.path, at);
+        if before.is_none() && around.is_none() {
+            return Ok(false);
+        }
+        let alone = [self.edit(file, file.code.with(&[at]))];
+        if self.run(&alone).await?.is_some() {
+            return Ok(false);
+        }
+        for failing in before.into_iter().chain(around) {
+            let failing = [self.edit(file, failing)];
+            if self.run(&failing).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a test passes with some of the changes, though it fails by name with a failure
+    /// before each of them.
+    async fn some_hold(
+        &mut self,
+        some: impl Fn(&TestFile) -> Vec<usize>,
+        changed: &[TestCount],
+    ) -> Result<bool, VerifyError> {
+        let tests = self.run.mutants.tests.iter();
+        let failing = tests.filter_map(|file| {
+            let code = file.code.failing_before(&file.path, &some(file))?;
+            Some(self.edit(file, code))
+        });
+        let failing: Vec<TreeEdit> = failing.collect();
+        if failing.is_empty() {
+            return Ok(false);
+        }
+        let Some(failed) = self.run(&failing).await? else { return Ok(false) };
+        Ok(self.run.tests.iter().any(|before| {
+            let of = |counts: &[TestCount]| {
+                let count = counts.iter().find(|it| it.runner == before.runner)?;
+                let is_whole =
+                    count.ran >= before.ran && count.failed.len() < TestCount::MOST_FAILED;
+                is_whole.then(|| count.failed.clone())
+            };
+            let (Some(changed), Some(failed)) = (of(changed), of(&failed)) else { return false };
+            failed.iter().any(|name| changed.binary_search(name).is_err())
+        }))
     }
 
     fn edits(&self, some: impl Fn(&TestFile) -> Vec<usize>) -> Vec<TreeEdit> {

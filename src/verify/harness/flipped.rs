@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::flips::{self, Flip};
 use super::flips_in_shell;
+use super::helper_calls;
 use super::outer::keep_outer;
 use super::paths::extension;
 use super::patterns::regex;
@@ -55,8 +56,10 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
         return Flipped::Unknown;
     }
     let index = |at: usize| flips.partition_point(|flip| flip.at.start < at);
+    let calls = helper_calls::find(code, &flips, &helpers);
+    let heads = tests.iter().map(|test| test.start).collect();
     let tests = tests.iter().map(|test| index(test.start)..index(test.end)).collect();
-    Flipped::Tests(TestCode { code: code.to_owned(), flips, tests })
+    Flipped::Tests(TestCode { code: code.to_owned(), flips, calls, tests, heads })
 }
 
 /// The changes of code after a place, in order, without comments and those inside of others.
@@ -70,6 +73,7 @@ fn is_comment(code: &str, at: usize) -> bool {
     let line = code[..at].rsplit('\n').next().unwrap_or_default().trim_start();
     ["//", "#", "*", "/*", "--"].iter().any(|mark| line.starts_with(mark))
         && !line.starts_with("#[")
+        && !line.starts_with("#define")
 }
 
 /// Where the tests of a file are, if its framework calls each by itself.

@@ -126,7 +126,7 @@ fn raising(ending: &str, code: &str, name: &str, open: usize) -> Option<Flip> {
 }
 
 /// Another value in place of a number or a text; none if it is neither.
-fn other_value(code: &str, at: &Range<usize>) -> Option<Flip> {
+pub(super) fn other_value(code: &str, at: &Range<usize>) -> Option<Flip> {
     let whole = &code[at.clone()];
     let value = whole.trim();
     let start = at.start + (whole.len() - whole.trim_start().len());
@@ -292,7 +292,7 @@ fn chains(code: &str) -> Vec<Flip> {
 fn failing_branches(ending: &str, code: &str) -> Vec<Flip> {
     static IF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(?:^|[^\w$@.])if[ \t]*(\()"));
     static OPEN_IF: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r"(?m)^[ \t]*if[ \t]+(?:[^;{\n]*;[ \t]*)?([^;{\n]+?)[ \t]*(?:\{|:[ \t]*$)")
+        regex(r"(?m)^[ \t]*if[ \t]+(?:[^;\n]*;[ \t]*)?([^;{\n]+?)[ \t]*(?:\{|:[ \t]*$)")
     });
     static AFTER: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"(?m)\b(?:die|raise|abort|exit|fail)\b[^;\n]*?[ \t](unless|if)[ \t]+([^;\n}]+)")

@@ -26,6 +26,7 @@ mod flipped;
 mod flips;
 mod flips_in_shell;
 mod flow;
+mod helper_calls;
 mod inline;
 mod instruments;
 mod interpreters;

@@ -33,11 +33,6 @@ pub(in crate::verify) struct TestFile {
 }
 
 impl TestFile {
-    /// The number of its changes.
-    pub(in crate::verify) fn changes(&self) -> usize {
-        self.code.len()
-    }
-
     /// The file with other code.
     pub(in crate::verify) fn edit(&self, code: String) -> TreeEdit {
         let (path, kind) = (self.path.clone(), self.kind);

@@ -1,5 +1,6 @@
 //! A file of test code, and the changes with which its tests expect something else.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,18 +11,32 @@ use super::flips::Flip;
 use super::paths::extension;
 use super::patterns::regex;
 
-/// The code, its changes in order, and those of each test that its framework calls by itself.
+/// The code, and the changes in it, which go by their number: first those of assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::verify) struct TestCode {
     pub(super) code: String,
     pub(super) flips: Vec<Flip>,
+    /// Changes of calls of a helper that asserts. With a change of the helper, they mean nothing.
+    pub(super) calls: Vec<Flip>,
+    /// The changes of each test that its framework calls by itself.
     pub(super) tests: Vec<Range<usize>>,
+    /// Where the code of each test begins.
+    pub(super) heads: Vec<usize>,
 }
 
 impl TestCode {
+    /// The changes of assertions.
+    pub(in crate::verify) fn assertions(&self) -> Vec<usize> {
+        (0..self.flips.len()).collect()
+    }
+
     /// The number of changes.
     pub(in crate::verify) fn len(&self) -> usize {
-        self.flips.len()
+        self.flips.len() + self.calls.len()
+    }
+
+    fn flip(&self, at: usize) -> Option<&Flip> {
+        self.flips.get(at).or_else(|| self.calls.get(at.checked_sub(self.flips.len())?))
     }
 
     /// The most changes in one test.
@@ -37,7 +52,7 @@ impl TestCode {
             inside.map(|test| (test.start + at).min(test.end - 1)).collect();
         if self.tests.iter().any(Range::is_empty) {
             let outside = |at: &usize| !self.tests.iter().any(|test| test.contains(at));
-            found.extend((0..self.len()).filter(outside));
+            found.extend((0..self.flips.len()).filter(outside));
         }
         found
     }
@@ -51,7 +66,7 @@ impl TestCode {
     /// The code with some of the changes.
     pub(in crate::verify) fn with(&self, some: &[usize]) -> String {
         let mut new = self.code.clone();
-        let mut some: Vec<&Flip> = some.iter().filter_map(|at| self.flips.get(*at)).collect();
+        let mut some: Vec<&Flip> = some.iter().filter_map(|at| self.flip(*at)).collect();
         some.sort_by_key(|flip| flip.at.start);
         for Flip { at, text } in some.into_iter().rev() {
             new.replace_range(at.clone(), text);
@@ -61,28 +76,103 @@ impl TestCode {
 
     /// The line of a change, from 1.
     pub(in crate::verify) fn line(&self, at: usize) -> u64 {
-        let start = self.flips.get(at).map_or(0, |flip| flip.at.start);
+        let start = self.flip(at).map_or(0, |flip| flip.at.start);
         self.code[..start].matches('\n').count() as u64 + 1
     }
 
-    /// The code with a failure before the statement of a change; none if it is not clear where that
-    /// begins, or if it depends on something in its line.
-    pub(in crate::verify) fn failing_before(&self, path: &Path, at: usize) -> Option<String> {
-        let flip = self.flips.get(at)?;
-        let start = self.code[..flip.at.start].rfind('\n').map_or(0, |end| end + 1);
-        let before = &self.code[start..flip.at.start];
-        let rest = self.code[flip.at.end..].lines().next().unwrap_or_default();
-        let above = self.code[..start].trim_end().lines().next_back().unwrap_or_default();
-        let is_clear = (CONDITION.is_match(before) || !DEPENDS.is_match(before))
-            && !DEPENDS_ON_REST.is_match(rest)
-            && !GOES_ON.is_match(above.trim_end())
-            && !before.trim_start().starts_with(['.', ')', ']', '|', '&', '+', ',']);
-        let fails = fails(path).filter(|_| is_clear)?;
-        let indent = &before[..before.len() - before.trim_start().len()];
-        let mut new = self.code.clone();
-        new.insert_str(start, &format!("{indent}{fails}\n"));
-        Some(new)
+    /// The code with a failure before the statement of each of some changes, where it is clear where
+    /// that begins, and where nothing in its line decides whether it is reached.
+    pub(in crate::verify) fn failing_before(&self, path: &Path, some: &[usize]) -> Option<String> {
+        let clear = some.iter().filter_map(|at| {
+            let flip = self.flip(*at)?;
+            let rest = self.code[flip.at.end..].lines().next().unwrap_or_default();
+            let before = self.before(flip.at.start);
+            let is_plain = (CONDITION.is_match(before) || !DEPENDS.is_match(before))
+                && !DEPENDS_ON_REST.is_match(rest);
+            is_plain.then(|| self.line_start(flip.at.start))
+        });
+        self.planted(path, clear.collect())
     }
+
+    /// The code with a failure before the statement around a change, if nothing in that statement
+    /// decides whether the assertion is reached: it stands in loops and functions without a name.
+    pub(in crate::verify) fn failing_around(&self, path: &Path, at: usize) -> Option<String> {
+        let flip = self.flip(at)?;
+        let test = self.heads.partition_point(|head| *head <= flip.at.start).checked_sub(1);
+        let head = test.map(|test| self.line_start(self.heads[test]));
+        let own = self.before(flip.at.start);
+        let is_plain = CONDITION.is_match(own) || !DECIDES.is_match(own);
+        let mut indent = indent_of(own);
+        let (mut outermost, mut is_reached, mut is_inside) = (None, is_plain, false);
+        for start in self.line_starts(head, flip.at.start) {
+            let line = self.code[start..].lines().next().unwrap_or_default();
+            if line.trim().is_empty() {
+                continue;
+            }
+            let is_around = indent_of(line) < indent;
+            if is_around
+                && head.is_some_and(|head| indent_of(line) <= indent_of(&self.code[head..]))
+            {
+                // Helpers may stand behind a test, and attributes above its head.
+                let mut above = self.code[head.unwrap_or_default()..start].lines();
+                is_inside = above.all(|line| line.trim_start().starts_with(['@', '#', '[']));
+                break;
+            }
+            let is_named = test.is_none() && NAMED.is_match(line);
+            is_reached &= !LEAVES.is_match(line);
+            if is_around {
+                is_reached &= !(is_named || DECIDES.is_match(line));
+                indent = indent_of(line);
+                outermost = Some((start, is_reached));
+            }
+            if indent == 0 {
+                is_inside = test.is_none();
+                break;
+            }
+        }
+        let (start, _) = outermost.filter(|(_, is_reached)| *is_reached && is_inside)?;
+        self.planted(path, [start].into())
+    }
+
+    /// The starts of the lines above a place, upward, as far as a line.
+    fn line_starts(&self, from: Option<usize>, to: usize) -> impl Iterator<Item = usize> {
+        let to = self.line_start(to);
+        let from = from.unwrap_or_default();
+        let ends = self.code[from..to].match_indices('\n').map(|(at, _)| from + at + 1);
+        let starts: Vec<usize> = std::iter::once(from).chain(ends).filter(|at| *at < to).collect();
+        starts.into_iter().rev()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.code[..at].rfind('\n').map_or(0, |end| end + 1)
+    }
+
+    /// What stands before a place in its line.
+    fn before(&self, at: usize) -> &str {
+        &self.code[self.line_start(at)..at]
+    }
+
+    /// The code with a failure before the lines that begin at some places, if a statement can stand
+    /// there.
+    fn planted(&self, path: &Path, lines: BTreeSet<usize>) -> Option<String> {
+        let fails = fails(path)?;
+        let mut new = self.code.clone();
+        let clear = |start: &usize| {
+            let line = self.code[*start..].trim_start();
+            let above = self.code[..*start].trim_end().lines().next_back().unwrap_or_default();
+            !GOES_ON.is_match(above) && !line.starts_with(['.', ')', ']', '|', '&', '+', ','])
+        };
+        for start in lines.into_iter().filter(clear).rev() {
+            let line = &self.code[start..];
+            let indent = &line[..indent_of(line)];
+            new.insert_str(start, &format!("{indent}{fails}\n"));
+        }
+        (new != self.code).then_some(new)
+    }
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
 /// What stands before an assertion that is not reached each time, or not at once.
@@ -95,7 +185,29 @@ static DEPENDS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What stands before the condition of a failure.
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"^[ \t]*if[ \t]*(?:\(?[ \t]*(?:[^;{]*;[ \t]*)?|(?:\[\[?|test)[ \t][^;&|]*)$")
+    regex(r"^[ \t]*if[ \t]*(?:\(?[ \t]*(?:[^;\n]*;[ \t]*)?|(?:\[\[?|test)[ \t][^;&|]*)$")
+});
+
+/// A line that decides whether what is inside of it is reached, or that is there for a failure.
+static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"&&|\|\||\s\?\s|\b(?:if|elif|else|elsif|unless|when|case|match|switch|select|default|try|catch",
+        r"|except|rescue|ensure|finally|while|until|class|suppress|warns|\w*[rR]aises?\w*|throws?)\b",
+        r"|(?i:err|fail|reject|never|unexpected|timeout|skip|mock|fake|stub)",
+    ))
+});
+
+/// A function with a name, which may not be called.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"\b(?:def|fn|sub|fun|macro_rules!)\s|\b(?:function|func)\s+[\w(]+\s*\w*\(|#\s*define\b",
+        r"|\b(?:const|let|var)\s+\w+\s*=|^\w+\s*\(\)|^[\w\s*&:<>]+\([^;]*\)\s*\{?\s*$",
+    ))
+});
+
+/// A line after which the rest may not be reached.
+static LEAVES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"\b(?:return|continue|break|throw|raise|exit|todo|xfail|pending)\b|(?i:skip)")
 });
 
 /// `assert x if y`

@@ -14,8 +14,7 @@ fn assert_flips(name: &str, lines: &[&str]) {
     let Flipped::Tests(code) = flipped(Path::new(name), &old.join("\n"), 0) else {
         panic!("{name}");
     };
-    let all: Vec<usize> = (0..code.len()).collect();
-    assert_eq!(code.with(&all), new.join("\n"), "{name}");
+    assert_eq!(code.with(&code.assertions()), new.join("\n"), "{name}");
 }
 
 #[test]

@@ -19,10 +19,7 @@ fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Str
     };
     let known = KnownStart::of(&question);
     let found = mutants(&question, &known, &put_back(&question, &known), (check, endings));
-    let tests = found.tests.iter().map(|file| {
-        let all: Vec<usize> = (0..file.changes()).collect();
-        file.edit(file.code.with(&all))
-    });
+    let tests = found.tests.iter().map(|file| file.edit(file.code.with(&file.code.assertions())));
     let changed = |edit: TreeEdit| {
         let path = edit.path().to_string_lossy().into_owned();
         let new = tree.after(std::slice::from_ref(&edit)).text(&path);

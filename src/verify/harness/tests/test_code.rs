@@ -70,7 +70,7 @@ fn a_failure_stands_before_the_statement_of_an_assertion() {
         ),
     ] {
         let code = test_code(name, code);
-        assert_eq!(code.failing_before(Path::new(name), 0).as_deref(), Some(expected), "{name}");
+        assert_eq!(code.failing_before(Path::new(name), &[0]).as_deref(), Some(expected), "{name}");
     }
 }
 
@@ -84,6 +84,104 @@ fn no_failure_stands_before_an_assertion_that_depends_on_something() {
         ("test/test_a.rb", "def test_a\n  assert_equal 1, a if windows\nend\n"),
     ] {
         let code = test_code(name, code);
-        assert_eq!(code.failing_before(Path::new(name), 0), None, "{name}");
+        assert_eq!(code.failing_before(Path::new(name), &[0]), None, "{name}");
     }
+}
+
+#[test]
+fn an_assertion_in_a_loop_or_a_callback_has_to_be_reached() {
+    for (name, code, statement) in [
+        (
+            "tests/test_app.py",
+            "def test_rows():\n    assert header() == 'abc'\n    for row in rows():\n        assert row == 3\n",
+            "    for row",
+        ),
+        (
+            "tests/test_app.py",
+            "def test_set():\n    db = Db()\n    with db.transaction() as t:\n        t.set(1)\n        assert t.get() == 1\n",
+            "    with db",
+        ),
+        (
+            "test/a.test.js",
+            "test('rows', () => {\n  const all = parse('a', (row) => {\n    assert.equal(row.n, 1);\n  });\n});\n",
+            "  const all",
+        ),
+        (
+            "a_test.go",
+            "func TestWalk(t *testing.T) {\n\tWalk(tree, func(n *Node) {\n\t\tif n.Size != 1 {\n\t\t\tt.Fatal(n)\n\t\t}\n\t})\n}\n",
+            "\tWalk(",
+        ),
+        (
+            "test/test_a.rb",
+            "class TestA < Minitest::Test\n  def test_rows\n    table.each_row do |row|\n      assert_equal 1, row.size\n    end\n  end\nend\n",
+            "    table.each_row",
+        ),
+        ("tests/run.js", "each((row) => {\n  assert.equal(row.n, 1);\n});\n", "each("),
+    ] {
+        let code = test_code(name, code);
+        let new = code.failing_around(Path::new(name), code.len() - 1).expect(name);
+        let mut lines = new.lines().skip_while(|line| !line.contains("planted"));
+        assert!(lines.nth(1).is_some_and(|line| line.starts_with(statement)), "{new}");
+    }
+}
+
+#[test]
+fn an_assertion_that_depends_on_something_need_not_be_reached() {
+    for (name, code) in [
+        ("tests/test_app.py", "def test_a():\n    if windows:\n        assert a() == 1\n"),
+        (
+            "tests/test_app.py",
+            "def test_a():\n    for b in c:\n        if b:\n            continue\n        assert a() == 1\n",
+        ),
+        (
+            "tests/test_app.py",
+            "def test_a():\n    with raises(X):\n        b()\n        assert a() == 1\n",
+        ),
+        (
+            "tests/test_app.py",
+            "def test_b():\n    assert b() == 1\n\n\ndef same():\n    for b in c:\n        assert a() == 1\n",
+        ),
+        (
+            "test/a.test.js",
+            "test('a', () => {\n  b.on('error', (e) => {\n    assert.equal(e.code, 1);\n  });\n});\n",
+        ),
+        ("tests/run.js", "function same(a) {\n  assert.equal(a, 1);\n}\n"),
+        ("tests/run.js", "const same = (a) => {\n  assert.equal(a, 1);\n};\n"),
+        ("tests/run.php", "<?php\nfunction same($a) {\n    if ($a !== 1) { exit(1); }\n}\n"),
+    ] {
+        let code = test_code(name, code);
+        assert_eq!(code.failing_around(Path::new(name), code.len() - 1), None, "{name}");
+    }
+}
+
+#[test]
+fn calls_of_a_helper_that_compares_expect_another_value() {
+    for (name, code, call, new) in [
+        (
+            "tests/run.php",
+            "<?php\nfunction close($got, $want) {\n    if (abs($got - $want) > 0.1) { exit(1); }\n}\nclose(net(119), 100);\n",
+            0,
+            "close(net(119), (100) + 1);",
+        ),
+        (
+            "a_test.go",
+            "func same(t *testing.T, got, want int) {\n\tif got != want {\n\t\tt.Fatal(got)\n\t}\n}\n\nfunc TestA(t *testing.T) {\n\tsame(t, A(), 3)\n}\n",
+            0,
+            "\tsame(t, A(), (3) + 1)",
+        ),
+        (
+            "tests/test_a.c",
+            "#define CLOSE(got, want) do { if (fabs((got) - (want)) > 1e-9) { return 1; } } while (0)\nint main(void) {\n    CLOSE(half(3), 2);\n    return 0;\n}\n",
+            0,
+            "    CLOSE(half(3), (2) + 1);",
+        ),
+    ] {
+        let code = test_code(name, code);
+        let at = code.assertions().len() + call;
+        let changed = code.with(&[at]);
+        assert!(changed.lines().any(|line| line == new), "{changed}");
+    }
+    let code = "def check(ok, level):\n    assert ok\n\n\ndef test_a():\n    check(a(), 3)\n";
+    let code = test_code("tests/test_app.py", code);
+    assert_eq!(code.len(), code.assertions().len());
 }

@@ -1,5 +1,7 @@
 //! `node --test`: `# pass 2` in TAP, `ℹ pass 2` in the reporter for people.
 
+use std::path::Path;
+
 use super::line::{LineReader, marked, without_duration};
 use crate::verify::runner::report::TestTally;
 
@@ -39,12 +41,22 @@ impl LineReader for Node {
                 tally.passed_names.add(name);
             }
         } else if let Some(name) = text.strip_prefix("not ok ").and_then(numbered) {
-            tally.failed_names.add(name);
+            add_failed(name, tally);
         } else if let Some(name) = marked(line, &["✔"]) {
             tally.passed_names.add(without_duration(name));
         } else if let Some(name) = marked(line, &["✖"]) {
-            tally.failed_names.add(without_duration(name));
+            add_failed(without_duration(name), tally);
         }
+    }
+}
+
+/// A file that cannot be loaded fails by its own name. Once it can be, only its tests have names.
+fn add_failed(name: &str, tally: &mut TestTally) {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    let is_file =
+        matches!(ending, Some("js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx"));
+    if !is_file {
+        tally.failed_names.add(name);
     }
 }
 

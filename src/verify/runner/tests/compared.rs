@@ -37,6 +37,19 @@ fn a_test_file_that_ends_its_process_loses_tests() {
     assert_eq!(error, "`node --test` ran 4 tests at the start, and 3 now");
 }
 
+/// A module that the work adds: its test file is loaded for the first time.
+#[test]
+fn a_test_file_that_could_not_be_loaded_has_no_name_of_a_test() {
+    let start = report(
+        b"TAP version 13\n# Subtest: /repo/test/a.test.js\nnot ok 1 - /repo/test/a.test.js\n1..1\n# tests 1\n# pass 0\n# fail 1\n# cancelled 0\n# skipped 0\n# duration_ms 9\n",
+    );
+    let now = report(
+        b"TAP version 13\n# Subtest: two\nok 1 - two\nok 2 - three\n1..2\n# tests 2\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 0\n# duration_ms 9\n",
+    );
+    assert!(at_least_as_many(&start, &now).is_ok());
+    assert_eq!(still_failing(&start, &now), 0);
+}
+
 /// A test fails in several parts, or beside a hook of its own, and passes once.
 #[test]
 fn a_test_that_failed_more_than_once_counts_once() {
