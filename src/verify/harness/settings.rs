@@ -10,9 +10,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::conventions::SOURCES;
 use super::deciding::mentions;
 use super::files::{SourceTree, text};
-use super::paths::file_name;
+use super::paths::{extension, file_name};
 
 /// Whether a change of a file concerns a value by which a judge measures other files.
 pub(super) fn changes_strictness<'p>(
@@ -28,14 +29,14 @@ pub(super) fn changes_strictness<'p>(
     if naming.peek().is_none() {
         return false;
     }
-    let changed = changed_keys(&old, &new);
+    let changed = changed_keys((&old, &new), SOURCES.contains(&extension(path)));
     naming.any(|code| {
         changed.iter().any(|key| mentions(&code, key)) && looks_at_others(start, &code, path)
     })
 }
 
 /// The keys about strictness in the lines that only one of two texts has, or above them.
-fn changed_keys(old: &str, new: &str) -> BTreeSet<String> {
+fn changed_keys((old, new): (&str, &str), is_code: bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (text, other) in [(old, new), (new, old)] {
         let others: BTreeSet<&str> = other.lines().map(str::trim).collect();
@@ -48,8 +49,8 @@ fn changed_keys(old: &str, new: &str) -> BTreeSet<String> {
                 above = "";
             }
             if !others.contains(line.trim()) {
-                found.extend(keys(line));
-                found.extend(keys(above));
+                found.extend(keys(line, is_code));
+                found.extend(keys(above, is_code));
             }
         }
     }
@@ -60,8 +61,13 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The words of a line that are about strictness.
-fn keys(line: &str) -> Vec<String> {
+/// The words of a line that are about strictness. In code, they name a value that stands behind
+/// them: `require` loads something, and `max` is a function.
+fn keys(line: &str, is_code: bool) -> Vec<String> {
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"^["']?\s*(?:\]\s*)?(?:=>|=|:)\s*(?:["'\[{\d]|-\d|[Tt]rue\b|[Ff]alse\b|$)"#)
+            .expect("a valid pattern")
+    });
     static KEY: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?i)\b(?:[\w-]*[_-])?(?:allow(?:ed|list)?|budgets?|excludes?|excluded|ignore[ds]?|known|limits?|max(?:imum)?",
@@ -74,6 +80,7 @@ fn keys(line: &str) -> Vec<String> {
             .expect("a valid pattern")
     });
     let words = KEY.find_iter(line).chain(CAMEL.find_iter(line));
+    let words = words.filter(|word| !is_code || VALUE.is_match(&line[word.end()..]));
     words.map(|word| word.as_str().to_owned()).collect()
 }
 
@@ -91,6 +98,24 @@ fn looks_at_others(start: &dyn SourceTree, code: &str, path: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::verify::harness::tests::tree::Planted;
+
+    #[test]
+    fn words_of_code_are_no_settings() {
+        let test = "const assert = require('assert');\nconst { max } = require('./app.js');\nconst rows = require('./rows.json');\nassert.equal(max(rows, { limit: 2 }), 2);\n";
+        let files =
+            |app: &str| Planted::of(&[("app.js", app), ("test.js", test), ("rows.json", "[]")]);
+        let start = files("exports.LIMIT = 3;\nexports.max = () => 0;\n");
+        for (app, expected) in [
+            ("const e = require('./escape.js');\nexports.max = () => 1;\n", false),
+            ("exports.max = (rows, { limit }) => rows.length;\n", false),
+            ("module.exports = { limit: 300 };\n", true),
+        ] {
+            let now = files(app);
+            let judges = [PathBuf::from("test.js")];
+            let is = changes_strictness((&start, &now), Path::new("app.js"), judges.iter());
+            assert_eq!(is, expected, "{app}");
+        }
+    }
 
     #[test]
     fn what_makes_a_judge_less_strict_is_told_from_the_work() {

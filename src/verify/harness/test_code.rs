@@ -24,6 +24,15 @@ pub(in crate::verify) struct TestCode {
     pub(super) heads: Vec<usize>,
 }
 
+/// What fails where a failure is planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::verify) enum Failure {
+    /// The test, by its name.
+    OfTest,
+    /// Its process, whatever catches errors there.
+    OfProcess,
+}
+
 impl TestCode {
     /// The changes of assertions.
     pub(in crate::verify) fn assertions(&self) -> Vec<usize> {
@@ -82,7 +91,12 @@ impl TestCode {
 
     /// The code with a failure before the statement of each of some changes, where it is clear where
     /// that begins, and where nothing in its line decides whether it is reached.
-    pub(in crate::verify) fn failing_before(&self, path: &Path, some: &[usize]) -> Option<String> {
+    pub(in crate::verify) fn failing_before(
+        &self,
+        path: &Path,
+        some: &[usize],
+        failure: Failure,
+    ) -> Option<String> {
         let clear = some.iter().filter_map(|at| {
             let flip = self.flip(*at)?;
             let rest = self.code[flip.at.end..].lines().next().unwrap_or_default();
@@ -91,7 +105,7 @@ impl TestCode {
                 && !DEPENDS_ON_REST.is_match(rest);
             is_plain.then(|| self.line_start(flip.at.start))
         });
-        self.planted(path, clear.collect())
+        self.planted((path, failure), clear.collect())
     }
 
     /// The code with a failure before the statement around a change, if nothing in that statement
@@ -131,7 +145,7 @@ impl TestCode {
             }
         }
         let (start, _) = outermost.filter(|(_, is_reached)| *is_reached && is_inside)?;
-        self.planted(path, [start].into())
+        self.planted((path, Failure::OfProcess), [start].into())
     }
 
     /// The starts of the lines above a place, upward, as far as a line.
@@ -154,8 +168,11 @@ impl TestCode {
 
     /// The code with a failure before the lines that begin at some places, if a statement can stand
     /// there.
-    fn planted(&self, path: &Path, lines: BTreeSet<usize>) -> Option<String> {
-        let fails = fails(path)?;
+    fn planted(&self, (path, failure): (&Path, Failure), lines: BTreeSet<usize>) -> Option<String> {
+        let fails = match failure {
+            Failure::OfTest => fails(path)?,
+            Failure::OfProcess => ends(path).or_else(|| fails(path))?,
+        };
         let mut new = self.code.clone();
         let clear = |start: &usize| {
             let line = self.code[*start..].trim_start();
@@ -216,6 +233,21 @@ static DEPENDS_ON_REST: LazyLock<Regex> = LazyLock::new(|| regex(r"\s(?:if|unles
 /// The end of a line whose statement goes on in the next one.
 static GOES_ON: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:[,(\[=+.?&\\]|[ |]\||->|=>|\b(?:and|or|not))$"));
+
+/// A statement that ends the process, so that no code can catch it.
+fn ends(path: &Path) -> Option<&'static str> {
+    Some(match extension(path) {
+        "py" => "import os; os._exit(97)",
+        "js" | "cjs" | "mjs" => "process.reallyExit(97);",
+        "rs" => "if std::hint::black_box(true) { std::process::abort() }",
+        "rb" => "exit!(97)",
+        "php" => "exit(97);",
+        "java" => "Runtime.getRuntime().halt(97);",
+        "kt" => "Runtime.getRuntime().halt(97)",
+        "pl" | "t" => "require POSIX; POSIX::_exit(97);",
+        _ => return None,
+    })
+}
 
 /// A statement that fails, after which another one may stand.
 fn fails(path: &Path) -> Option<&'static str> {
