@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::{Failure, Mutants, TestFile, TreeEdit};
+use super::harness::{Mutants, Planted, TestFile, TreeEdit};
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
@@ -129,8 +129,10 @@ impl Runner<'_> {
         let run = self.run;
         let begun = Instant::now();
         let edits = self.edits(|file| file.code.assertions());
-        let Some(tests) = self.run(&edits).await? else {
-            return Ok(Some(run.unmoved(&edits, None)));
+        let tests = match self.run(&edits).await? {
+            Some(tests) => tests,
+            None if run.mutants.is_sure => return Ok(Some(run.unmoved(&edits, None))),
+            None => Vec::new(),
         };
         let rounds = run.mutants.tests.iter().map(|file| file.code.most()).max();
         let rounds = if run.tests.is_empty() { 0 } else { rounds.unwrap_or_default() };
@@ -168,7 +170,7 @@ impl Runner<'_> {
 
     /// Whether the check passes whatever one assertion expects, though it is reached, or must be.
     async fn holds(&mut self, file: &TestFile, at: usize) -> Result<bool, VerifyError> {
-        let before = file.code.failing_before(&file.path, &[at], Failure::OfProcess);
+        let before = file.code.failing_before(&file.path, &[at], Planted::OfProcess);
         let around = file.code.failing_around(&file.path, at);
         if before.is_none() && around.is_none() {
             return Ok(false);
@@ -195,7 +197,7 @@ impl Runner<'_> {
     ) -> Result<bool, VerifyError> {
         let tests = self.run.mutants.tests.iter();
         let failing = tests.filter_map(|file| {
-            let code = file.code.failing_before(&file.path, &some(file), Failure::OfTest)?;
+            let code = file.code.failing_before(&file.path, &some(file), Planted::OfTest)?;
             Some(self.edit(file, code))
         });
         let failing: Vec<TreeEdit> = failing.collect();

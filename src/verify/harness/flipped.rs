@@ -56,7 +56,7 @@ pub(super) fn flipped(path: &Path, code: &str, from: usize) -> Flipped {
         return Flipped::Unknown;
     }
     let index = |at: usize| flips.partition_point(|flip| flip.at.start < at);
-    let calls = helper_calls::find(code, &flips, &helpers);
+    let calls = helper_calls::find(ending, code, &flips, &helpers);
     let heads = tests.iter().map(|test| test.start).collect();
     let tests = tests.iter().map(|test| index(test.start)..index(test.end)).collect();
     Flipped::Tests(TestCode { code: code.to_owned(), flips, calls, tests, heads })

@@ -138,6 +138,7 @@ pub(super) fn other_value(code: &str, at: &Range<usize>) -> Option<Flip> {
 fn other(value: &str) -> Option<String> {
     static NUMBER: LazyLock<Regex> =
         LazyLock::new(|| regex(r"^[\w\s()+*$%-]*(?:\d|\w\s*[*+]\s*\$?\w)[\w\s()+*$%-]*$"));
+    static FRACTION: LazyLock<Regex> = LazyLock::new(|| regex(r"^-?\d+\.\d+$"));
     static TEXT: LazyLock<Regex> =
         LazyLock::new(|| regex(r#"^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.){2,}')$"#));
     static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"\w\s*\("));
@@ -145,6 +146,9 @@ fn other(value: &str) -> Option<String> {
     // One more is the same number there.
     if value.matches('(').count() != value.matches(')').count() || ROUNDED.is_match(value) {
         return None;
+    }
+    if FRACTION.is_match(value) {
+        return Some(format!("({value}) + 1.0"));
     }
     if NUMBER.is_match(value) && !CALL.is_match(value) && value.contains(char::is_alphanumeric) {
         return Some(format!("({value}) + 1"));

@@ -6,7 +6,9 @@ use super::arguments::arguments;
 use super::flips::{Flip, other_value};
 
 /// The calls with another value. `helpers` are slices of the code, where each is defined.
-pub(super) fn find(code: &str, flips: &[Flip], helpers: &[&str]) -> Vec<Flip> {
+pub(super) fn find(ending: &str, code: &str, flips: &[Flip], helpers: &[&str]) -> Vec<Flip> {
+    // A text equals nothing else there, and needs no type.
+    let is_dynamic = matches!(ending, "py" | "js" | "cjs" | "mjs" | "rb" | "php");
     let mut found = Vec::new();
     for name in helpers {
         let defined = name.as_ptr() as usize - code.as_ptr() as usize;
@@ -21,7 +23,9 @@ pub(super) fn find(code: &str, flips: &[Flip], helpers: &[&str]) -> Vec<Flip> {
             }
             let all = arguments(code, open).map(|(all, _)| all).unwrap_or_default();
             if let [one, two] = without_test(code, &all) {
-                found.extend(other_value(code, two).or_else(|| other_value(code, one)));
+                let text = || Flip { at: two.clone(), text: " 'planted~'".to_owned() };
+                let other = other_value(code, two).or_else(|| other_value(code, one));
+                found.extend(other.or_else(|| is_dynamic.then(text)));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::conventions::{Role, SOURCES};
+use super::ends::is_compiled;
 use super::files::{EntryKind, text};
 use super::flipped::{self, Flipped};
 use super::known_start::KnownStart;
@@ -22,6 +23,8 @@ pub(in crate::verify) struct Mutants {
     pub(in crate::verify) data: Vec<TreeEdit>,
     /// The tests that it runs.
     pub(in crate::verify) tests: Vec<TestFile>,
+    /// It runs all of them.
+    pub(in crate::verify) is_sure: bool,
 }
 
 /// A file with tests.
@@ -77,7 +80,13 @@ pub(in crate::verify) fn mutants(
             files.extend(sources);
         }
     }
-    Mutants { data, tests: tree.tests(&files) }
+    // Nobody said that the check runs these.
+    let ends = found.ends.iter().filter(|end| end.check == command);
+    let programs = ends.filter_map(|end| end.at_start.edit.as_ref().map(TreeEdit::path));
+    let count = files.len();
+    files.extend(programs.filter(|path| is_compiled(path)));
+    let is_sure = files.len() == count;
+    Mutants { data, tests: tree.tests(&files), is_sure }
 }
 
 /// The tree of the run with the harness put back.

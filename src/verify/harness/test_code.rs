@@ -26,7 +26,7 @@ pub(in crate::verify) struct TestCode {
 
 /// What fails where a failure is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum Failure {
+pub(in crate::verify) enum Planted {
     /// The test, by its name.
     OfTest,
     /// Its process, whatever catches errors there.
@@ -95,7 +95,7 @@ impl TestCode {
         &self,
         path: &Path,
         some: &[usize],
-        failure: Failure,
+        failure: Planted,
     ) -> Option<String> {
         let clear = some.iter().filter_map(|at| {
             let flip = self.flip(*at)?;
@@ -117,7 +117,11 @@ impl TestCode {
         let own = self.before(flip.at.start);
         let is_plain = CONDITION.is_match(own) || !DECIDES.is_match(own);
         let mut indent = indent_of(own);
-        let (mut outermost, mut is_reached, mut is_inside) = (None, is_plain, false);
+        let own_start = self.line_start(flip.at.start);
+        let is_callback = CALLBACK.is_match(own) && head != Some(own_start);
+        let is_callback = is_callback && !(test.is_none() && NAMED.is_match(own));
+        let mut outermost = is_callback.then_some((own_start, is_plain));
+        let (mut is_reached, mut is_inside) = (is_plain, test.is_none() && indent == 0);
         for start in self.line_starts(head, flip.at.start) {
             let line = self.code[start..].lines().next().unwrap_or_default();
             if line.trim().is_empty() {
@@ -145,7 +149,7 @@ impl TestCode {
             }
         }
         let (start, _) = outermost.filter(|(_, is_reached)| *is_reached && is_inside)?;
-        self.planted((path, Failure::OfProcess), [start].into())
+        self.planted((path, Planted::OfProcess), [start].into())
     }
 
     /// The starts of the lines above a place, upward, as far as a line.
@@ -168,10 +172,10 @@ impl TestCode {
 
     /// The code with a failure before the lines that begin at some places, if a statement can stand
     /// there.
-    fn planted(&self, (path, failure): (&Path, Failure), lines: BTreeSet<usize>) -> Option<String> {
+    fn planted(&self, (path, failure): (&Path, Planted), lines: BTreeSet<usize>) -> Option<String> {
         let fails = match failure {
-            Failure::OfTest => fails(path)?,
-            Failure::OfProcess => ends(path).or_else(|| fails(path))?,
+            Planted::OfTest => fails(path)?,
+            Planted::OfProcess => ends(path).or_else(|| fails(path))?,
         };
         let mut new = self.code.clone();
         let clear = |start: &usize| {
@@ -208,17 +212,21 @@ static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
 /// A line that decides whether what is inside of it is reached, or that is there for a failure.
 static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"&&|\|\||\s\?\s|\b(?:if|elif|else|elsif|unless|when|case|match|switch|select|default|try|catch",
+        r"&&|\|\||\s\?\s|(?:^|[^$.\w])(?:if|elif|else|elsif|unless|when|case|match|switch|select|default|try|catch",
         r"|except|rescue|ensure|finally|while|until|class|suppress|warns|\w*[rR]aises?\w*|throws?)\b",
         r"|(?i:err|fail|reject|never|unexpected|timeout|skip|mock|fake|stub)",
     ))
 });
 
+/// A function without a name, in the line of an assertion.
+static CALLBACK: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"=>|\bfunction\s*\(|\bfunc\(|\blambda\b|\{\s*\|"));
+
 /// A function with a name, which may not be called.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"\b(?:def|fn|sub|fun|macro_rules!)\s|\b(?:function|func)\s+[\w(]+\s*\w*\(|#\s*define\b",
-        r"|\b(?:const|let|var)\s+\w+\s*=|^\w+\s*\(\)|^[\w\s*&:<>]+\([^;]*\)\s*\{?\s*$",
+        r"|\b(?:const|let|var)\s+\w+\s*=|^\w+\s*\(\)|^(?:[\w*&:<>]+\s+)+\*?\w+\([^;]*\)\s*\{?\s*$",
     ))
 });
 
