@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
-use super::harness::{Mutants, Planted, TestFile, TreeEdit};
+use super::harness::{Mutants, PlantedFailure, TestFile, TreeEdit};
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
@@ -170,7 +170,7 @@ impl Runner<'_> {
 
     /// Whether the check passes whatever one assertion expects, though it is reached, or must be.
     async fn holds(&mut self, file: &TestFile, at: usize) -> Result<bool, VerifyError> {
-        let before = file.code.failing_before(&file.path, &[at], Planted::OfProcess);
+        let before = file.code.failing_before(&file.path, &[at], PlantedFailure::OfProcess);
         let around = file.code.failing_around(&file.path, at);
         if before.is_none() && around.is_none() {
             return Ok(false);
@@ -197,7 +197,7 @@ impl Runner<'_> {
     ) -> Result<bool, VerifyError> {
         let tests = self.run.mutants.tests.iter();
         let failing = tests.filter_map(|file| {
-            let code = file.code.failing_before(&file.path, &some(file), Planted::OfTest)?;
+            let code = file.code.failing_before(&file.path, &some(file), PlantedFailure::OfTest)?;
             Some(self.edit(file, code))
         });
         let failing: Vec<TreeEdit> = failing.collect();

@@ -83,7 +83,7 @@ pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
 pub(in crate::verify) use question::{JudgeEnd, MarkedCheck};
 pub use reader::Judges;
 pub use table::{Table, table_markdown};
-pub(in crate::verify) use test_code::Planted;
+pub(in crate::verify) use test_code::PlantedFailure;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ pub(in crate::verify) struct TestCode {
 
 /// What fails where a failure is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verify) enum Planted {
+pub(in crate::verify) enum PlantedFailure {
     /// The test, by its name.
     OfTest,
     /// Its process, whatever catches errors there.
@@ -95,7 +95,7 @@ impl TestCode {
         &self,
         path: &Path,
         some: &[usize],
-        failure: Planted,
+        failure: PlantedFailure,
     ) -> Option<String> {
         let clear = some.iter().filter_map(|at| {
             let flip = self.flip(*at)?;
@@ -149,7 +149,7 @@ impl TestCode {
             }
         }
         let (start, _) = outermost.filter(|(_, is_reached)| *is_reached && is_inside)?;
-        self.planted((path, Planted::OfProcess), [start].into())
+        self.planted((path, PlantedFailure::OfProcess), [start].into())
     }
 
     /// The starts of the lines above a place, upward, as far as a line.
@@ -172,10 +172,14 @@ impl TestCode {
 
     /// The code with a failure before the lines that begin at some places, if a statement can stand
     /// there.
-    fn planted(&self, (path, failure): (&Path, Planted), lines: BTreeSet<usize>) -> Option<String> {
+    fn planted(
+        &self,
+        (path, failure): (&Path, PlantedFailure),
+        lines: BTreeSet<usize>,
+    ) -> Option<String> {
         let fails = match failure {
-            Planted::OfTest => fails(path)?,
-            Planted::OfProcess => ends(path).or_else(|| fails(path))?,
+            PlantedFailure::OfTest => fails(path)?,
+            PlantedFailure::OfProcess => ends(path).or_else(|| fails(path))?,
         };
         let mut new = self.code.clone();
         let clear = |start: &usize| {

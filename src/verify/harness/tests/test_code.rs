@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::flipped::{Flipped, flipped};
-use super::super::test_code::{Planted, TestCode};
+use super::super::test_code::{PlantedFailure, TestCode};
 
 const ENDS: [&str; 4] = ["os._exit", "reallyExit", "exit!", "planted"];
 
@@ -73,7 +73,7 @@ fn a_failure_stands_before_the_statement_of_an_assertion() {
     ] {
         let code = test_code(name, code);
         assert_eq!(
-            code.failing_before(Path::new(name), &[0], Planted::OfTest).as_deref(),
+            code.failing_before(Path::new(name), &[0], PlantedFailure::OfTest).as_deref(),
             Some(expected),
             "{name}"
         );
@@ -90,7 +90,11 @@ fn no_failure_stands_before_an_assertion_that_depends_on_something() {
         ("test/test_a.rb", "def test_a\n  assert_equal 1, a if windows\nend\n"),
     ] {
         let code = test_code(name, code);
-        assert_eq!(code.failing_before(Path::new(name), &[0], Planted::OfTest), None, "{name}");
+        assert_eq!(
+            code.failing_before(Path::new(name), &[0], PlantedFailure::OfTest),
+            None,
+            "{name}"
+        );
     }
 }
 
