@@ -83,7 +83,12 @@ impl Run {
         if unproven.is_empty() {
             return Ok(Some(Outcome::Proven));
         }
-        Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
+        let ended = |reason: String| match reason.ends_with(['.', '!', '?', '`']) {
+            true => reason,
+            false => format!("{reason}."),
+        };
+        let reasons: Vec<_> = unproven.into_iter().map(ended).collect();
+        Ok(Some(Outcome::Stuck { reason: reasons.join(" ") }))
     }
 
     /// Runs every check in a new proof room, whichever criteria are open, and opens criteria whose

@@ -142,6 +142,12 @@ fn other(value: &str) -> Option<String> {
     static TEXT: LazyLock<Regex> =
         LazyLock::new(|| regex(r#"^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.){2,}')$"#));
     static CALL: LazyLock<Regex> = LazyLock::new(|| regex(r"\w\s*\("));
+    static LIST: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r#"^((?:&?\[|\(|vec!\[)(?:[^()\[\]"']|"[^"\\]*"|'[^'\\]*'|[()\[\]])*?[,(\[]\s*)"#,
+            r#"(-?\d+(?:\.\d+)?|"[^"\\]*"|'[^'\\]{2,}')(,?\s*[)\]]+)$"#,
+        ))
+    });
     static ROUNDED: LazyLock<Regex> = LazyLock::new(|| regex(r"\d[eE]\d|\d{15}"));
     // One more is the same number there.
     if value.matches('(').count() != value.matches(')').count() || ROUNDED.is_match(value) {
@@ -152,6 +158,9 @@ fn other(value: &str) -> Option<String> {
     }
     if NUMBER.is_match(value) && !CALL.is_match(value) && value.contains(char::is_alphanumeric) {
         return Some(format!("({value}) + 1"));
+    }
+    if let Some(list) = LIST.captures(value).filter(|_| !CALL.is_match(value)) {
+        return other(&list[2]).map(|last| format!("{}{last}{}", &list[1], &list[3]));
     }
     TEXT.is_match(value).then(|| {
         let (text, quote) = value.split_at(value.len() - 1);

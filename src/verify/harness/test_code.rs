@@ -218,7 +218,11 @@ static DECIDES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"&&|\|\||\s\?\s|(?:^|[^$.\w])(?:if|elif|else|elsif|unless|when|case|match|switch|select|default|try|catch",
         r"|except|rescue|ensure|finally|while|until|class|suppress|warns|\w*[rR]aises?\w*|throws?)\b",
-        r"|(?i:err|fail|reject|never|unexpected|timeout|skip|mock|fake|stub)",
+        // A callback with an error and more is called in any case.
+        r"|\.catch\b|\bErr\b|(?i:['\x22]\w*(?:err|fail|abort|close)\w*['\x22]|\bon_?(?:err|fail)\w*",
+        r"|\bfor\s+\w*(?:err|warn|fail|problem)\w*",
+        r"|\(\$?(?:e|ex|exc|err|error|problem|failure)(?:[ :][^,)]*)?\)",
+        r"|reject|never|unexpected|timeout|skip|mock|fake|stub)",
     ))
 });
 

@@ -74,22 +74,20 @@ impl Case<'_> {
         let evidence = self.evidence;
         for unmoved in &evidence.unmoved {
             let (command, paths) = (format::short(&unmoved.command), format::paths(&unmoved.paths));
-            let what = match unmoved.line {
-                Some(line) => format!("line {line} of {paths} expects"),
-                None => "its tests expect".to_owned(),
-            };
-            let changed = match unmoved.line {
-                Some(_) => String::new(),
-                None => format!(" Changed in this run: {paths}."),
-            };
-            self.find(
-                FindingKind::Unmoved,
-                Weight::Held,
-                format!(
-                    "`{command}` passes whatever {what}: the work reads what is expected, or \
-                     changes how its tests run. It must do neither.{changed}"
+            let message = match unmoved.line {
+                Some(line) => format!(
+                    "`{command}` passes whatever line {line} of {paths} expects. Either the work \
+                     never gets there, catches what fails there, or is equal to everything; or it \
+                     reads what is expected, or changes how its tests run. It must do what the \
+                     line asks for. If the test is wrong, make it fail where that line is not \
+                     reached."
                 ),
-            );
+                None => format!(
+                    "`{command}` passes whatever its tests expect: the work reads what is expected, \
+                     or changes how its tests run. It must do neither. Changed in this run: {paths}."
+                ),
+            };
+            self.find(FindingKind::Unmoved, Weight::Held, message);
         }
     }
 

@@ -168,6 +168,30 @@ fn in_shell() {
 }
 
 #[test]
+fn of_lists_and_tuples() {
+    assert_flips(
+        "tests/test_app.py",
+        &[
+            "def test_all(self):",
+            "    self.assertEqual(add(1), (4, 6)) ==>     self.assertEqual(add(1), (4, (6) + 1))",
+            "    assert names() == ['ab', 'cd'] ==>     assert names() == ['ab', 'cd~']",
+            "    self.assertEqual(rows(), [[1, 2], [3, 4]]) ==>     self.assertEqual(rows(), [[1, 2], [3, (4) + 1]])",
+            "    self.assertEqual(rows(), [one(2)]) ==>     self.assertNotEqual(rows(), [one(2)])",
+        ],
+    );
+    assert_flips(
+        "tests/sq.rs",
+        &[
+            "#[test]",
+            "fn adds() {",
+            "    assert_eq!(add(1), vec![4, 6]); ==>     assert_eq!(add(1), vec![4, (6) + 1]);",
+            "    assert_eq!(add(1), (4, 6)); ==>     assert_eq!(add(1), (4, (6) + 1));",
+            "}",
+        ],
+    );
+}
+
+#[test]
 fn of_what_something_contains() {
     for (name, lines) in [
         (

@@ -126,6 +126,11 @@ fn an_assertion_in_a_loop_or_a_callback_has_to_be_reached() {
             "class TestA < Minitest::Test\n  def test_rows\n    table.each_row do |row|\n      assert_equal 1, row.size\n    end\n  end\nend\n",
             "    table.each_row",
         ),
+        (
+            "test/a.test.js",
+            "test('rows', () => {\n  parse('a', (error, rows) => {\n    assert.equal(rows.n, 1);\n  });\n});\n",
+            "  parse(",
+        ),
         ("tests/run.js", "each((row) => {\n  assert.equal(row.n, 1);\n});\n", "each("),
     ] {
         let code = test_code(name, code);
@@ -154,6 +159,10 @@ fn an_assertion_that_depends_on_something_need_not_be_reached() {
         (
             "test/a.test.js",
             "test('a', () => {\n  b.on('error', (e) => {\n    assert.equal(e.code, 1);\n  });\n});\n",
+        ),
+        (
+            "test/a.test.js",
+            "test('a', () => {\n  b().catch((e) => {\n    assert.equal(e.code, 1);\n  });\n});\n",
         ),
         ("tests/run.js", "function same(a) {\n  assert.equal(a, 1);\n}\n"),
         ("tests/run.js", "const same = (a) => {\n  assert.equal(a, 1);\n};\n"),
