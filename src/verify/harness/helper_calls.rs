@@ -33,18 +33,22 @@ pub(super) fn find(ending: &str, code: &str, flips: &[Flip], helpers: &[&str]) -
     found
 }
 
-/// Whether a function has two parameters that its first assertion names.
+/// Whether a function has two parameters that its first assertion compares.
 fn compares_two(code: &str, after: usize, flips: &[Flip]) -> bool {
     let Some(open) = code[after..].find('(').map(|at| after + at) else { return false };
     let Some((all, close)) = arguments(code, open) else { return false };
     let Some(flip) = flips.iter().find(|flip| flip.at.start > close) else { return false };
-    let start = code[..flip.at.start].rfind('\n').map_or(0, |end| end + 1).max(close);
+    // The condition that changes, or what an assertion with another name is given.
+    let changed = &code[flip.at.clone()];
+    let name = changed.trim_end_matches('!');
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
     let end = code[flip.at.start..].find('\n').map_or(code.len(), |end| flip.at.start + end);
+    let compared = if is_name { &code[flip.at.start..end] } else { changed };
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let named = words(&code[start..end]);
+    let named = words(compared);
     let all: Vec<_> =
         all.into_iter().filter(|it| !matches!(code[it.clone()].trim(), "self" | "&self")).collect();
     let params = without_test(code, &all);

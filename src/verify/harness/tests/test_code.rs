@@ -200,6 +200,9 @@ fn calls_of_a_helper_that_compares_expect_another_value() {
         let changed = code.with(&[at]);
         assert!(changed.lines().any(|line| line == new), "{changed}");
     }
+    let code = "static void check(bool ok, const char *what) { if (!ok) { puts(what); exit(1); } }\nint main(void) {\n    check(half(4) == 2, \"half\");\n    return 0;\n}\n";
+    let code = test_code("tests/test_a.c", code);
+    assert_eq!(code.len(), code.assertions().len());
     let code = "def check(ok, level):\n    assert ok\n\n\ndef test_a():\n    check(a(), 3)\n";
     let code = test_code("tests/test_app.py", code);
     assert_eq!(code.len(), code.assertions().len());
