@@ -135,7 +135,7 @@ struct Report<'a> {
 impl Report<'_> {
     fn is_strong(&self) -> bool {
         let weak = |it: &RehearsedCriterion| {
-            it.is_flaky() || it.is_weak() && !it.text_only || it.never_green().next().is_some()
+            it.is_flaky() || it.is_weak() && !it.text_only || it.is_never_green()
         };
         // A check of the whole task proves no criterion, so cheats that pass it are only listed.
         !self.criteria.iter().any(weak)
@@ -194,7 +194,7 @@ impl Report<'_> {
         for it in self.all() {
             let is_whole = it.criterion.line == 0;
             let word = match (it.is_flaky(), it.is_weak(), it.text_only) {
-                _ if it.never_green().next().is_some() => "never",
+                _ if it.is_never_green() => "never",
                 (true, _, _) => "flaky",
                 (false, true, true) => "text",
                 (false, true, false) => "weak",
@@ -256,7 +256,7 @@ impl Report<'_> {
         } else if self.is_strong() {
             " No cheat that `rehearse` knows passes, except in checks that only read text. That is \
              no proof: others may, and honest work may fail."
-        } else if self.criteria.iter().any(|it| it.never_green().next().is_some()) {
+        } else if self.criteria.iter().any(RehearsedCriterion::is_never_green) {
             " A check that no work can turn green stops the run."
         } else {
             " A weak check can be passed without the work."

@@ -183,15 +183,32 @@ impl Run {
     /// Holds a criterion whose check fails with the old harness at the end. Its commits stay on the
     /// branch, since later work may rest on them.
     pub(super) fn hold_at_end(&mut self, key: &CriterionKey, why: &str) -> Result<(), EngineError> {
-        let parts = &self.parts;
-        let name = parts.layout.held_ref(&ref_name(key));
-        let commit = parts.repo.checkpoint()?.head;
-        parts.repo.keep(&name, &commit)?;
+        let kept = self.keep_for_review(key)?;
         let since = [self.passed_from.get(key), self.state.start.as_ref()];
-        let base = since.into_iter().flatten().next().unwrap_or(&commit).clone();
-        let reason = parts.gate.redactor().redact_str(why).into_owned();
-        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base, reason });
+        let base = since.into_iter().flatten().next().unwrap_or(&kept.1).clone();
         self.notice(&format!("held for review: {why}"))?;
+        self.wait_for_review(key, kept, base, why)
+    }
+
+    /// Keeps the work so far on a criterion. Returns the ref and its commit.
+    pub(super) fn keep_for_review(&self, key: &CriterionKey) -> Result<(String, Oid), EngineError> {
+        let repo = self.parts.repo.as_ref();
+        let name = self.parts.layout.held_ref(&ref_name(key));
+        let commit = repo.checkpoint()?.head;
+        repo.keep(&name, &commit)?;
+        Ok((name, commit))
+    }
+
+    /// Records that the kept work on a criterion waits for a human.
+    pub(super) fn wait_for_review(
+        &mut self,
+        key: &CriterionKey,
+        (name, commit): (String, Oid),
+        base: Oid,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        let reason = self.parts.gate.redactor().redact_str(why).into_owned();
+        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base, reason });
         let (criterion, reason) = (key.clone(), why.to_owned());
         self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;
         Ok(())

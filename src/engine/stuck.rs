@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::EngineError;
 use super::iteration::Iteration;
 use super::run::Run;
-use crate::model::{CriterionKey, EventKind, HeldWork, OnStuck, Outcome, Record as _};
+use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
@@ -82,19 +82,10 @@ impl Run {
     /// Moves the work on a criterion off the branch, to a separate ref, until a human has reviewed
     /// it. The task's state files are kept.
     pub(super) fn hold(&mut self, iteration: &Iteration, why: &str) -> Result<(), EngineError> {
-        let parts = &self.parts;
-        let repo = parts.repo.as_ref();
         let key = &iteration.criterion.key;
-        let name = parts.layout.held_ref(&ref_name(key));
-        let commit = repo.checkpoint()?.head;
-        repo.keep(&name, &commit)?;
+        let kept = self.keep_for_review(key)?;
         self.back_to_origin(iteration)?;
-        let base = iteration.origin.clone();
-        let reason = self.parts.gate.redactor().redact_str(why).into_owned();
-        self.state.entry(key).held = Some(HeldWork { name: name.clone(), commit, base, reason });
-        let (criterion, reason) = (key.clone(), why.to_owned());
-        self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;
-        Ok(())
+        self.wait_for_review(key, kept, iteration.origin.clone(), why)
     }
 
     /// Puts the branch back to the commit before the first attempt at a criterion. The task's

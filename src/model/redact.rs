@@ -14,7 +14,7 @@
 //! | prompts, the message of the stop hook | `prompt::Templates` |
 //! | values of a recipe's context | `engine::recipe`; large values on disk in `recipe::spill` |
 //! | signs in guardrails.md | `engine::state_files` |
-//! | why work is held, in state.json | `engine::stuck`, `engine::held` |
+//! | why work is held, in state.json | `engine::held` |
 //! | lessons | `engine::lessons` |
 //! | events of providers for the agent, output of provider programs | `cli::run_gateway` |
 //! | results of `mcp serve`, prompts of its code tasks | `mcp::memory`, `cli::mcp`, `cli::code_task` |

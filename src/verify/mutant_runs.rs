@@ -207,7 +207,7 @@ impl Runner<'_> {
         let Some(failed) = self.run(&failing).await? else { return Ok(false) };
         Ok(self.run.tests.iter().any(|before| {
             let of = |counts: &[TestCount]| {
-                let count = counts.iter().find(|it| it.runner == before.runner)?;
+                let count = count_of(counts, before)?;
                 let is_whole =
                     count.ran >= before.ran && count.failed.len() < TestCount::MOST_FAILED;
                 is_whole.then(|| count.failed.clone())
@@ -233,7 +233,11 @@ impl Runner<'_> {
 fn all_failed(before: &[TestCount], now: &[TestCount]) -> bool {
     !before.is_empty()
         && before.iter().all(|before| {
-            let now = now.iter().find(|now| now.runner == before.runner);
-            now.is_some_and(|now| now.ran >= before.ran && now.failed.len() as u64 >= now.ran)
+            count_of(now, before)
+                .is_some_and(|now| now.ran >= before.ran && now.failed.len() as u64 >= now.ran)
         })
+}
+
+fn count_of<'c>(counts: &'c [TestCount], before: &TestCount) -> Option<&'c TestCount> {
+    counts.iter().find(|count| count.runner == before.runner)
 }

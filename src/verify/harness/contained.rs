@@ -36,7 +36,7 @@ static NOT: LazyLock<Regex> = LazyLock::new(|| regex(r"^\(*(?:!|not\b)|\bnot in\
 /// `x.includes('a')`, `strings.Contains(x, "a")`.
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r"(?i)\b(?:str_)?(?:contains?(?:key|value)?|includes?|has|has_key|include|starts_?with|ends_?with|has_?prefix|has_?suffix|__contains__)\??",
+        r"(?i)\b(?:str_)?(?:contains?(?:key|value)?|includes?|has|has_key|starts_?with|ends_?with|has_?prefix|has_?suffix|__contains__)\??",
         r#"\([^"'\n]*?("(?:[^"\\\n]|\\.)+"|'(?:[^'\\\n]|\\.)+')\s*\)"#,
     ))
 });

@@ -23,7 +23,7 @@ pub(in crate::verify) struct Mutants {
     pub(in crate::verify) data: Vec<TreeEdit>,
     /// The tests that it runs.
     pub(in crate::verify) tests: Vec<TestFile>,
-    /// It runs all of them.
+    /// Whether it is known to run all of them.
     pub(in crate::verify) is_sure: bool,
 }
 
@@ -80,7 +80,7 @@ pub(in crate::verify) fn mutants(
             files.extend(sources);
         }
     }
-    // Nobody said that the check runs these.
+    // The check may not run these.
     let ends = found.ends.iter().filter(|end| end.check == command);
     let programs = ends.filter_map(|end| end.at_start.edit.as_ref().map(TreeEdit::path));
     let count = files.len();

@@ -109,6 +109,11 @@ impl RehearsedCriterion {
         !self.accepted.is_empty() || self.is_flaky()
     }
 
+    /// Whether no work can turn all of its checks green.
+    pub fn is_never_green(&self) -> bool {
+        self.never_green().next().is_some()
+    }
+
     /// The checks that no work can turn green.
     pub fn never_green(&self) -> impl Iterator<Item = &str> {
         let commands = self.checks.iter().map(|check| check.command.as_str());
