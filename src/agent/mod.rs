@@ -33,7 +33,9 @@ pub use denials::Denials;
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 use fault::{LastWords, ReportedFault};
-pub use fault::{classify, classify_json, classify_line, classify_message, hint, reset_in};
+pub use fault::{
+    classify, classify_json, classify_line, classify_message, hint, next_time, reset_in,
+};
 pub use gate::{Busy, Focus, Gate, Locate, Shells, StartRoom};
 pub use guarded::{Greeting, GuardServer, StopHook};
 pub use human::{AskHuman, HumanReply, Question};

@@ -32,7 +32,7 @@ use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{agent_folders, ask, audit, environment, paths, quota, run_tools, tier};
+use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
@@ -177,7 +177,8 @@ async fn finish(
     });
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
-    let model = launch::model(&settings, command.kind);
+    let choice = models::choose(&settings, &command, at.place.root());
+    notices.extend(choice.notice);
     let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
     notices.extend(about_proof(settings.proof, rooms.as_ref()));
     let parts = RunParts {
@@ -213,8 +214,8 @@ async fn finish(
         tier: walls.tier(),
         agent: command.kind,
         run_folder: claim.folder.clone(),
-        fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
-        model,
+        fallbacks: choice.fallbacks,
+        model: choice.model,
         project_context: project_context(),
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,

@@ -19,7 +19,7 @@ use super::print::say_as_is;
 use super::runtime::runtime;
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{audit, environment, guardian, policy, tier};
+use super::{audit, environment, guardian, models, policy, tier};
 use crate::agent::{Focus, Gate, Greeting, Session, TurnLimits};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::events::run_id;
@@ -163,7 +163,7 @@ async fn session(
         command: walls.agent(&command)?,
         via: settings.via,
     });
-    let mut agent = start(launch::model(settings, command.kind)).await?;
+    let mut agent = start(models::choose(settings, &command, place.root()).model).await?;
     let opened = match &request.session {
         Some(session) => agent.resume(session).await,
         None => agent.open().await,

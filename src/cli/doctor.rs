@@ -8,7 +8,7 @@
 mod bridge;
 mod finding;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
 use super::failure::Failure;
 use super::launch::{self, Start};
+use super::models::{self, ModelChoice};
 use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
 use super::{assemble, environment, tier};
@@ -100,7 +101,11 @@ fn look(
     settings.chosen.extend(of_bridge);
     findings.extend(wrong);
     let command = launch::find_agent(&settings);
-    fill_in(&mut settings, command.as_ref().ok());
+    let choice = fill_in(&mut settings, command.as_ref().ok(), place.root());
+    if let Some(notice) = &choice.notice {
+        let hint = "list the models with `copilot help config`, and name one with --model";
+        findings.push(DoctorFinding::note("model", notice.trim_start_matches("model: "), hint));
+    }
     match command {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
@@ -116,23 +121,27 @@ fn look(
     Some(settings)
 }
 
-/// Fills in the defaults that depend on the agent.
-fn fill_in(settings: &mut Settings, command: Option<&AgentCommand>) {
+/// Fills in the defaults that depend on the agent; returns its models.
+fn fill_in(settings: &mut Settings, command: Option<&AgentCommand>, root: &Path) -> ModelChoice {
     // Without a named agent it is the Copilot CLI, installed or not.
     let copilot = settings.agent.is_none();
-    let kind = command
-        .map_or(if copilot { AgentKind::Copilot } else { AgentKind::Other }, |command| {
-            command.kind
-        });
-    let own = if kind == AgentKind::Copilot { "(the provider's own)" } else { "(the agent's own)" };
-    let model = launch::model(settings, kind).unwrap_or_else(|| own.to_owned());
+    let kind = if copilot { AgentKind::Copilot } else { AgentKind::Other };
+    let missing = AgentCommand { program: PathBuf::new(), args: Vec::new(), kind };
+    let command = command.unwrap_or(&missing);
+    let own = match (command.kind, launch::own_provider()) {
+        (AgentKind::Other, _) => "(the agent's own)",
+        (AgentKind::Copilot, true) => "(the provider's own)",
+        (AgentKind::Copilot, false) => "(the CLI's own)",
+    };
+    let choice = models::choose(settings, command, root);
     for chosen in &mut settings.chosen {
         match chosen.name {
-            "model" => chosen.value.clone_from(&model),
+            "model" => chosen.value = choice.model.clone().unwrap_or_else(|| own.to_owned()),
             "agent" if copilot => "copilot --acp".clone_into(&mut chosen.value),
             _ => {}
         }
     }
+    choice
 }
 
 fn repository(
@@ -314,7 +323,7 @@ async fn probe(
         tools: None,
         gate: Arc::clone(&gate),
     });
-    let mut agent = start(launch::model(settings, command.kind)).await?;
+    let mut agent = start(models::choose(settings, command, place.root()).model).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),

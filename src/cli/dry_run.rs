@@ -12,7 +12,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
-use super::{environment, launch};
+use super::{environment, launch, models};
 use crate::config::Settings;
 use crate::engine::{NextStep, Spent, lessons_for, next, require_checks, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
@@ -151,7 +151,7 @@ impl DryRun<'_> {
             "branch": self.plan.preflight.checkpoint.branch,
             "head": self.plan.preflight.checkpoint.head,
             "agent": { "program": self.plan.command.program, "args": self.plan.command.args },
-            "model": launch::model(&self.plan.settings, self.plan.command.kind),
+            "model": models::choose(&self.plan.settings, &self.plan.command, self.at.place.root()).model,
             "next": first.map(|criterion| json!({
                 "line": criterion.line,
                 "text": criterion.key.text,

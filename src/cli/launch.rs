@@ -1,7 +1,6 @@
 //! Everything that a start of the agent takes: which program, which model, which
 //! environment, and the guard's mount.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::SocketAddr;
@@ -28,14 +27,8 @@ use crate::report::PremiumTable;
 use crate::sys::remove_tree;
 use crate::verify::Identity;
 
-/// The model that is asked for unless the user or their provider says otherwise.
-const MODEL: &str = "claude-sonnet-4.5";
-
 /// Variables that send requests over http through a proxy.
 const PROXIES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
-
-/// Models to continue with if RALPH_COPILOT_FALLBACK allows it, in this order.
-const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// The agent's command.
 pub(super) fn find_agent(settings: &Settings) -> Result<AgentCommand, Failure> {
@@ -56,26 +49,6 @@ fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
         named,
         &ProgramLookup { variable: &environment::variable, which: &|name| which::which(name).ok() },
     )
-}
-
-/// The model to use, if any.
-pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
-    let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
-    settings.model.clone().or(ours)
-}
-
-/// Other models to continue with. Only the Copilot CLI can be told which model to use, so other
-/// agents have none.
-pub(super) fn fallbacks(
-    settings: &Settings,
-    kind: AgentKind,
-    model: Option<&str>,
-) -> VecDeque<String> {
-    let others = FALLBACKS.into_iter().filter(|other| Some(*other) != model);
-    match kind {
-        AgentKind::Copilot if settings.fallback => others.map(str::to_owned).collect(),
-        AgentKind::Copilot | AgentKind::Other => VecDeque::new(),
-    }
 }
 
 /// Where the Copilot CLI keeps its records.
@@ -301,7 +274,7 @@ pub(super) fn premium(settings: &Settings, kind: AgentKind) -> PremiumOf {
 }
 
 /// Whether the user's own provider serves the model.
-fn own_provider() -> bool {
+pub(super) fn own_provider() -> bool {
     std::env::var_os(PROVIDER_URL).is_some_and(|url| !url.is_empty())
         || provider().is_ok_and(|provider| !provider.is_empty())
 }

@@ -35,6 +35,7 @@ mod launch;
 mod log;
 mod loopback;
 mod mcp;
+mod models;
 mod named_criterion;
 mod openings;
 mod paths;

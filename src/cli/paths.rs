@@ -56,7 +56,7 @@ pub(super) fn master(root: &Path) -> Option<PathBuf> {
 }
 
 /// Our folder for data that outlives a run; none without HOME.
-fn cache() -> Option<PathBuf> {
+pub(super) fn cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy as _;
     let base = etcetera::choose_base_strategy().ok()?;
     Some(base.cache_dir().join("ralph-copilot"))

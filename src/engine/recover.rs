@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::restart_delay::restart_delay;
+use crate::agent::next_time;
 use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
@@ -223,12 +224,15 @@ fn given_up(fault: &Fault, before: u32, action: RecoveryAction, now: DateTime<Ut
 
 /// The time until a failure passes by itself, if that is known and in the future.
 fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
+    // Rounded up: a wait that ends too early hits the limit again.
+    let until = |time: DateTime<Utc>| {
+        let millis = u64::try_from((time - now).num_milliseconds()).unwrap_or(0);
+        Duration::from_millis(millis.div_ceil(1000) * 1000)
+    };
     let wait = match reset? {
         Reset::After(seconds) => Duration::from_secs(seconds),
-        // Rounded up: a wait that ends too early hits the limit again.
-        Reset::At(time) => Duration::from_millis(
-            u64::try_from((time - now).num_milliseconds()).unwrap_or(0).div_ceil(1000) * 1000,
-        ),
+        Reset::At(time) => until(time),
+        Reset::Clock(clock) => until(next_time(&clock, now)?),
     };
     Some(wait.min(FAR)).filter(|wait| !wait.is_zero())
 }
@@ -309,6 +313,13 @@ mod tests {
         assert_eq!(wait(Reset::After(2)), 30);
         assert_eq!(wait(Reset::At(NOW + chrono::Duration::milliseconds(90_500))), 91);
         assert_eq!(wait(Reset::At(NOW - chrono::Duration::seconds(90))), 30);
+        let clock = |time: &str| {
+            let time = time.parse().expect("a time");
+            let zone = Some("UTC".parse().expect("a zone"));
+            wait(Reset::Clock(crate::model::ClockTime { time, day: None, zone }))
+        };
+        assert_eq!(clock("01:00:00"), 3600);
+        assert_eq!(clock("23:50:00"), 86_400 - 600);
     }
 
     #[test]

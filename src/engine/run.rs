@@ -101,8 +101,8 @@ pub struct RunParts {
     pub tier: Tier,
     /// The model that is asked for.
     pub model: Option<String>,
-    /// Models to fall back to, in this order, if one is not available.
-    pub fallbacks: VecDeque<String>,
+    /// Models to fall back to, in this order, if one is not available; `None` is the agent's own.
+    pub fallbacks: VecDeque<Option<String>>,
     /// The user's text for every prompt.
     pub project_context: Option<String>,
     /// The use of lessons.

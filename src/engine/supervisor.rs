@@ -85,9 +85,12 @@ impl Run {
     /// Continues with the next model of the list.
     async fn fall_back(&mut self) -> Result<Option<Outcome>, EngineError> {
         if let Some(next) = self.parts.fallbacks.pop_front() {
-            let missing = self.parts.model.as_deref().unwrap_or("the agent's own model");
-            self.notice(&format!("{missing} is not available: continuing with {next}"))?;
-            self.parts.model = Some(next);
+            let name = |model: &Option<String>| {
+                model.clone().unwrap_or_else(|| "the agent's own model".to_owned())
+            };
+            let (missing, other) = (name(&self.parts.model), name(&next));
+            self.notice(&format!("{missing} is not available: continuing with {other}"))?;
+            self.parts.model = next;
             self.stop_agent().await;
         }
         Ok(None)

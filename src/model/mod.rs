@@ -58,5 +58,7 @@ pub use state::{
     CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
 };
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
-pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};
+pub use turn::{
+    CallStatus, ClockTime, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage,
+};
 pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveTime, Utc, Weekday};
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -180,6 +181,36 @@ pub enum Reset {
     After(u64),
     /// At this time.
     At(DateTime<Utc>),
+    /// When a clock next shows this.
+    Clock(ClockTime),
+}
+
+/// A time as a clock shows it: `6:15pm (Europe/Berlin)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockTime {
+    /// The time of day.
+    pub time: NaiveTime,
+    /// The day; today or tomorrow if absent.
+    pub day: Option<Day>,
+    /// The clock's time zone; this machine's if absent.
+    pub zone: Option<Tz>,
+}
+
+/// A day as people write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Day {
+    /// `Monday`: the next one, today included.
+    Weekday(Weekday),
+    /// `April 20` or `April 20, 2027`.
+    Date {
+        /// The year, if the text has one.
+        year: Option<i32>,
+        /// 1 to 12.
+        month: u32,
+        /// 1 to 31.
+        day: u32,
+    },
 }
 
 /// Kinds of failure that call for different answers.

@@ -81,6 +81,11 @@ fn status_in(field: &Value) -> Option<u64> {
     }
 }
 
+/// The class that the name in `code` has: `{"code":"rate_limited"}`.
+fn of_code(fields: &Map<String, Value>) -> Option<FaultClass> {
+    fields.get("code").and_then(Value::as_str).and_then(of_kind)
+}
+
 /// The part of a value that is the error; the last of several.
 fn error_in(value: &Value) -> Option<&Value> {
     if let Value::Array(items) = value {
@@ -104,7 +109,8 @@ fn error_in(value: &Value) -> Option<&Value> {
     }
     let itself = has("errorType")
         || has("errorKind")
-        || (has("message") && (has("code") || has("status") || has("statusCode")));
+        || (has("message") && (has("code") || has("status") || has("statusCode")))
+        || of_code(fields) == Some(FaultClass::RateLimit);
     let refused = |name: &str| {
         fields.get(name).and_then(status_in).is_some_and(|status| (400..600).contains(&status))
     };

@@ -4,6 +4,7 @@
 //! Invariant: text counts only in the shape of an error. A file, a criterion or a test that
 //! mentions a rate limit is not a failure. `engine` decides how to handle a failure.
 
+mod clock;
 mod fence;
 mod json;
 mod last_words;
@@ -14,6 +15,7 @@ mod text;
 
 use crate::model::{Fault, FaultClass};
 
+pub use clock::next_time;
 use fence::fenced;
 pub use json::classify_json;
 pub(super) use last_words::{LastWords, ReportedFault};

@@ -1,5 +1,5 @@
 //! Finds when a failure ends by itself, in text or in JSON fields: `Retry-After: 3600`,
-//! "try again in 58 hours", "resets at 2026-11-22T09:00:00Z".
+//! "try again in 58 hours", "resets at 2026-11-22T09:00:00Z". `clock` reads "resets 6:15pm".
 
 use std::sync::LazyLock;
 
@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use regex::Regex;
 use serde_json::Value;
 
+use super::clock::clock_in;
 use crate::model::Reset;
 
 /// Times further ahead than this, in seconds, are ignored.
@@ -14,7 +15,7 @@ const FURTHEST: f64 = 366.0 * 86_400.0;
 
 const UNIT: &str = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
 
-fn compiled(pattern: &str) -> Regex {
+pub(super) fn compiled(pattern: &str) -> Regex {
     // The patterns are constants, and a test compiles each of them.
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
 }
@@ -51,9 +52,9 @@ static AT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// `X-RateLimit-Reset: 1795308480`: seconds since 1970.
+/// `X-RateLimit-Reset: 1795308480`, `usage limit reached|1795308480`: seconds since 1970.
 static EPOCH: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?i)\brate-?limit-reset\b\W{1,3}(\d{10})\b"));
+    LazyLock::new(|| compiled(r"(?i)(?:\brate-?limit-reset\b\W{1,3}|\blimit reached\|)(\d{10})\b"));
 
 /// The reset time in a text.
 pub fn reset_in(text: &str) -> Option<Reset> {
@@ -61,10 +62,7 @@ pub fn reset_in(text: &str) -> Option<Reset> {
         let date = DateTime::parse_from_rfc2822(&found[1].replace("GMT", "+0000")).ok()?;
         return Some(Reset::At(date.with_timezone(&Utc)));
     }
-    if let Some(found) = RETRY_AFTER.captures(text) {
-        let unit = found.get(3).or_else(|| found.get(1)).map_or("s", |unit| unit.as_str());
-        return after(found[2].parse::<f64>().ok()? * seconds_of(unit));
-    }
+    // A date begins with a number, too.
     if let Some(found) = AT.captures(text) {
         let (day, minute) = (&found[1], &found[2]);
         let second = found.get(3).map_or(":00", |second| second.as_str());
@@ -76,10 +74,14 @@ pub fn reset_in(text: &str) -> Option<Reset> {
         let time = DateTime::parse_from_str(&time, "%Y-%m-%dT%H:%M:%S%.f%z").ok()?;
         return Some(Reset::At(time.with_timezone(&Utc)));
     }
+    if let Some(found) = RETRY_AFTER.captures(text) {
+        let unit = found.get(3).or_else(|| found.get(1)).map_or("s", |unit| unit.as_str());
+        return after(found[2].parse::<f64>().ok()? * seconds_of(unit));
+    }
     if let Some(found) = EPOCH.captures(text) {
         return DateTime::from_timestamp(found[1].parse().ok()?, 0).map(Reset::At);
     }
-    let found = IN.captures(text)?;
+    let Some(found) = IN.captures(text) else { return clock_in(text).map(Reset::Clock) };
     let amounts = AMOUNT.captures_iter(&found[1]).map(|amount| {
         let number = amount[1].parse::<f64>().unwrap_or(1.0);
         number * seconds_of(&amount[2])
@@ -159,6 +161,7 @@ fn seconds_of(unit: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::next_time;
 
     #[test]
     fn a_text_s_time_is_found() {
@@ -200,12 +203,61 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_s_time_is_the_next_one_in_its_zone() {
+        let now = "2026-11-27T12:00:00Z".parse().expect("a time");
+        for (text, expected) in [
+            (
+                "You've hit your session limit · resets 6:15pm (Europe/Berlin)",
+                "2026-11-27T17:15:00Z",
+            ),
+            ("You've hit your limit · resets 1:30am (Asia/Dhaka)", "2026-11-27T19:30:00Z"),
+            ("Your limit will reset at 9am (America/Chicago).", "2026-11-27T15:00:00Z"),
+            ("Your limit will reset at 1pm (Etc/GMT+5).", "2026-11-27T18:00:00Z"),
+            ("resets 12:50am (America/Los_Angeles)", "2026-11-28T08:50:00Z"),
+            ("5-hour limit reached ∙ resets 6pm (UTC)", "2026-11-27T18:00:00Z"),
+            ("resets at 11:50am (UTC)", "2026-11-27T11:50:00Z"),
+            ("resets at 11:00 UTC", "2026-11-28T11:00:00Z"),
+            ("resets Dec 9 at 5pm (UTC)", "2026-12-09T17:00:00Z"),
+            ("resets Oct 9 at 5pm (UTC)", "2027-10-09T17:00:00Z"),
+            ("try again at Jan 18th, 2027 12:39 PM UTC", "2027-01-18T12:39:00Z"),
+            ("limit to reset on April 20, 2027 at 2:00 AM GMT or switch", "2027-04-20T02:00:00Z"),
+            ("resets Monday at 9am (UTC)", "2026-11-30T09:00:00Z"),
+            ("resets 03:13 on 26 Feb (UTC)", "2027-02-26T03:13:00Z"),
+            ("Claude AI usage limit reached|1795338000", "2026-11-22T09:00:00Z"),
+            ("rate limited, retry after 2026-11-27T20:00:00Z", "2026-11-27T20:00:00Z"),
+        ] {
+            let time = match reset_in(text) {
+                Some(Reset::Clock(clock)) => next_time(&clock, now),
+                Some(Reset::At(time)) => Some(time),
+                other => panic!("{text}: {other:?}"),
+            };
+            assert_eq!(time, Some(expected.parse().expect("a time")), "{text}");
+        }
+        // In spring the clocks of Berlin skip the hour from 2:00.
+        let spring = "2027-03-27T20:00:00Z".parse().expect("a time");
+        let Some(Reset::Clock(clock)) = reset_in("resets 2:30am (Europe/Berlin)") else { panic!() };
+        assert_eq!(
+            next_time(&clock, spring),
+            Some("2027-03-28T01:30:00Z".parse().expect("a time"))
+        );
+        // Without a zone it is this machine's.
+        let Some(Reset::Clock(clock)) = reset_in("Limits will reset at 9:30 AM.") else { panic!() };
+        let local = next_time(&clock, now).expect("a time").with_timezone(&chrono::Local);
+        assert_eq!(local.format("%H:%M").to_string(), "09:30");
+    }
+
+    #[test]
     fn other_numbers_are_no_time() {
         for text in [
             "retried 5 times (total retry wait time: 5 seconds)",
             "the test took 30 seconds",
             "429 lines changed in 3 files",
             "run 2026-11-22 09:00",
+            "try again at step 3",
+            "the client resets 3 times",
+            "retry 5/5",
+            "resets at 25:00",
+            "reset on April 31, 2027 at 13pm",
         ] {
             assert_eq!(reset_in(text), None, "{text}");
         }

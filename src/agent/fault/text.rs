@@ -5,6 +5,7 @@
 //! programs write (a time, a level, an exception's name, their own name), and if nothing in
 //! it discusses code, tests or plans about such failures.
 
+use super::json::classify_json;
 use super::pattern::FaultPattern;
 use super::status::{is_network_code, of_kind, of_status};
 use crate::model::FaultClass;
@@ -23,26 +24,28 @@ macro_rules! patterns {
 patterns! {
     // Prefixes that do not mark an error.
     TIME = r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]*\s*(?:Z|UTC|[+-]\d\d:?\d\d)?\]?\s+";
-    MARK = r"^(?:(?:(?:✗|✘|×|❌|✖|⚠|❗|🛑)\u{fe0f}?\s*)+|\[errno -?\d+\]\s+)";
+    MARK = r"^(?:(?:(?:✗|✕|■|●|⎿|✘|×|❌|✖|⚠|❗|🛑)\u{fe0f}?\s*)+|\[errno -?\d+\]\s+)";
     PROGRAM = r"^(?:copilot|ghcs?|curl|git|npm|node|npx|python3?|claude|opencode)(?:\s+\([^)]*\)|\[\d+\])?:\s+(?:\(\d+\)\s+)?";
     // Prefixes that mark an error.
     LEVEL = r"^(?:\[(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)(?:\s*\[\w+\])?\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
     NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+(.*)$";
     // The bare name, as Python prints an exception without a message.
     NAME = r"^(?:[a-z_]\w*\.)*((?-i:[A-Z])\w*(?:error|exception))(?:\(\))?$";
-    PHRASE = r"^(?:unhandled|uncaught|caused by|last error|(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred)\s*(?:[:\-]|–)\s+";
+    PHRASE = r"^\[?(?:unhandled|uncaught|caused by|last error|unknown(?: \w+)? error|(?:(?:claude|codex|copilot|gemini|openai|opencode|anthropic) )?(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred)\s*(?:[:\-]|–)\s+";
 
     // Words of a sentence that discusses failures instead of reporting one.
     ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";
     // Phrases that providers add to an error, although their words suggest a discussion.
-    ADDED = r"\bexpected available in\b|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
+    ADDED = r"\bexpected available in\b|\bto get more access now\b|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
     PROSE = r"\b(?:should|shall|must|means|when|whenever|whether|if|case|shows?|raised|thrown|returns|supports?|retries|now|instead|e\.g)\b";
     BEGINS_AS_CODE = r"^(?:[{}\[(<|/#*+>@'\x22\x60]|-\s)";
     CODE = r"=>|==|!=|&&|\|\||::|\(\)|[{};]\s*$|\bfn \b|\bdef \b";
 
-    STATUS = r"^(?:(?:http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?([45]\d\d)\b\)?(.*)$";
+    STATUS = r"^(?:(?:client error '|last status:?|http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?([45]\d\d)\b\)?(.*)$";
     // A status's meaning, which may follow the number.
     REASON = r"^(?:too many requests|rate[ _-]?limit(?:s|ed|ing)?(?:[ _](?:error|exceeded|reached|hit))?|quota(?: exceeded)?|(?:resource|quota)[ _]exhausted|payment required|unauthori[sz]ed|unauthenticated|forbidden|not found|internal(?: server)? error|bad gateway|(?:service )?(?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|throttled|status code|error)";
+    // A status with its body, as JSON.
+    WITH_BODY = r"^([45]\d\d)\s*:?\s*(\{.*\})$";
     BODY = r"^(?:[\s:,.;()\-]|–)*(?:$|[{\[])";
     // How other words may follow a number after a prefix that marks an error.
     LOOSE = r"^(?:\s*(?:[:,;\-]|–)\s*|\s+)[^\s\d]";
@@ -52,7 +55,7 @@ patterns! {
     RETRIED = r"^failed to get response from the ai model\b";
     LAST = r"\blast error\s*:\s*(?:[a-z]*error:\s*)?(?:([45]\d\d)\b)?(.*)$";
 
-    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+)*(?:rate[ -]?limits?|(?:\d+-hour|daily|weekly|monthly|hourly|session) limit)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|token usage|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model|claude|ai)\s+)*(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:sorry[,.:]?\s+)?(?:(?:the|your|this)\s+)?requests? (?:was|were|has been|have been|is being|are being) (?:throttled|rate[ -]?limited)|your (?:account|organization|key) (?:was|is|has been) (?:rate[ -]?limited|throttled)|(?:we )?(?:have )?hit (?:an? |the |your )?rate[ -]?limit|request rejected \(429\)|exceeded retry limit, last status: 429(?: too many requests)?|(?:resource|quota)(?: has been|_)? ?exhausted|rate exceeded|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)(?: got)? no (?:more |remaining )?(?:quota|premium requests|credits)(?: left| remaining)?|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
+    RATE = r"^(?:(?:stream error|stream disconnected before completion): )*(?:(?:rate|session|usage|daily|weekly|hourly|monthly|\d+-hour) limit ?(?:·|∙|—|–|-|,|:|\() ?resets?\b|(?:your )?quota will reset (?:after|in|at|on)|retry[ -]after:? \d{4}-\d\d-\d\d[T0-9:.Z]*|please (?:retry|try again) in \d|(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+)*(?:rate[ -]?limits?|(?:\d+-hour|daily|weekly|monthly|hourly|session) limit)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:capacity|rate[ -]?limits?|quota|limits?|allowance|premium requests|token usage|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model|claude|ai)\s+)*(?:quota|free usage|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!,;:])|(?:sorry[,.:]?\s+)?(?:(?:the|your|this)\s+)?requests? (?:was|were|has been|have been|is being|are being) (?:throttled|rate[ -]?limited)|your (?:account|organization|key) (?:was|is|has been) (?:rate[ -]?limited|throttled)|(?:we )?(?:have )?hit (?:an? |the |your )?rate[ -]?limit|request rejected \(429\)|exceeded retry limit, last status: 429(?: too many requests)?|(?:resource|quota)(?: has been|_)? ?exhausted|rate exceeded|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)(?: got)? no (?:more |remaining )?(?:quota|premium requests|credits)(?: left| remaining)?|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
     AUTH = r"^(?:(?:auth|authentication|authorization) (?:is |has |was )?(?:required|failed|failure|error|expired|token)|not (?:logged|signed) in|you(?:'re|’re| are) not (?:logged|signed) in|not authenticated|no authentication information(?: was)?(?: found)?|you (?:must|need to) (?:be logged in|log in|sign in|authenticate)|no authentication information|unauthorized|unauthenticated|bad credentials|(?:invalid|expired|incorrect|missing|no|bad) (?:api key|access token|token|credentials|login)|(?:the |your )?(?:github |access |oauth |copilot |api )?(?:token|session|credentials?|login|api key|key)\s+(?:has |have |is |are |was )?(?:expired|invalid|revoked|not valid|no longer valid)|please (?:log|sign) in|login required|requires authentication|access denied by policy|to authenticate, you can use|forbidden\s*(?:$|[.!]))";
     MODEL = r"^(?:(?:the )?(?:requested )?model\b.{0,120}?\b(?:not found|is not available|not available|does not exist|is not supported|not supported|is not enabled|is unavailable)|(?:unknown|no such|unsupported) model|(?:unknown|unsupported) model (?:name|id)|(?:an )?invalid model(?: (?:name|id|identifier))?\b|(?:the )?model (?:name|id|identifier) is (?:invalid|unknown|not valid)|(?:the )?model unavailable|(?:the )?model ['\x22\x60]?\S*[\d'\x22\x60] unavailable|model_not_(?:found|supported|available))";
     NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:closed before message completed|refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+(?: \S+){0,2}? (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:error|(?:name )?(?:lookup|resolution|query)(?: (?:for|of) \S+)? (?:failed|failure|error|timed out))|name resolution (?:failed|failure)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?(?:response )?stream (?:was |has been |has )?(?:closed|disconnected|interrupted|aborted|reset|ended(?: unexpectedly| early| without a response| before (?:the )?(?:response|completion))?)|(?:the )?connection (?:was|has been|has|got) (?:refused|reset|closed|lost|dropped|aborted|interrupted|terminated|timed out)|the connection (?:timed out|dropped|broke)|(?:read|write|connect|socket|tcp) (?:timed out|time-?out)|client network socket disconnected(?: before secure tls connection was established)?|other side closed|unexpected eof|premature eof|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.*could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
@@ -68,7 +71,7 @@ patterns! {
 /// none, so the patterns, which take memory once used, are rarely compiled.
 const SIGNS: &str = "\
     error|exception|fail|limit|quota|too many|throttl|exhausted|exceed|premium request\
-    |credits|allowance|token|auth|logged in|signed in|log in|sign in|login|credential\
+    |retry|reset|credits|allowance|token|auth|logged in|signed in|log in|sign in|login|credential\
     |session|key|forbidden|denied|model|connect|network|socket|resol|getaddrinfo|dns\
     |no route|name or service|read e|write e|stream|tls|unable to access|broken pipe\
     |offline|gateway|unavailable|timed out|timeout|time-out|overloaded|busy|capacity\
@@ -99,10 +102,24 @@ pub fn classify_line(line: &str) -> Option<FaultClass> {
     if RETRIED.is_match(rest) {
         return stated(rest, true);
     }
+    if let Some(class) = of_body(rest, marked) {
+        return Some(class);
+    }
     if BEGINS_AS_CODE.is_match(rest) || is_about(rest) || (!marked && prose()) {
         return None;
     }
     stated(rest, marked).or(named).or_else(|| by_name(rest))
+}
+
+/// `429: {"type":"error",…}`; after a prefix that marks an error also the body alone.
+fn of_body(rest: &str, marked: bool) -> Option<FaultClass> {
+    if let Some([status, body]) = WITH_BODY.groups(rest) {
+        let body: serde_json::Value = serde_json::from_str(body).ok()?;
+        return body.is_object().then(|| status.parse().ok().and_then(of_status))?;
+    }
+    let body = rest.strip_suffix(']').unwrap_or(rest);
+    let body = body.starts_with('{').then(|| serde_json::from_str(body).ok()).flatten();
+    body.filter(|_| marked).and_then(|body| classify_json(&body)).map(|fault| fault.class)
 }
 
 /// Does a prefix of the line mark it as an error?
@@ -131,7 +148,8 @@ pub fn classify_message(message: &str) -> Option<FaultClass> {
         if is_about(rest) && !RETRIED.is_match(rest) {
             return None;
         }
-        stated(rest, true).or(named).or_else(|| by_name(rest))
+        let kind = || rest.contains('_').then(|| of_kind(rest)).flatten();
+        stated(rest, true).or(named).or_else(|| by_name(rest)).or_else(kind)
     })
 }
 
@@ -325,6 +343,6 @@ mod tests {
         for pattern in ALL {
             pattern.is_match("Error: x");
         }
-        assert_eq!(ALL.len(), 29);
+        assert_eq!(ALL.len(), 30);
     }
 }

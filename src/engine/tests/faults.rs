@@ -333,7 +333,7 @@ async fn a_fallback_is_counted_as_the_model_that_it_is() {
     let mut scene = TestRun::new(TASK, vec![missing, honest("one"), honest("two")]);
     let parts = scene.parts.as_mut().expect("not begun");
     parts.model = Some("free".to_owned());
-    parts.fallbacks.push_back("dear".to_owned());
+    parts.fallbacks.push_back(Some("dear".to_owned()));
     let dear = |model: Option<&str>| model == Some("dear");
     parts.premium =
         Box::new(move |model| if dear(model) { Premium::Counted } else { Premium::Free });
