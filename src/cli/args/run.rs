@@ -66,7 +66,7 @@ pub(crate) struct SettingArgs {
     /// End a verify command after this long [default: 10m]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     verify_timeout: Option<Span>,
-    /// The model to use [default: claude-sonnet-4.5, or your provider's model]
+    /// The model to use [default: claude-sonnet-4.5 if listed, or the agent's own]
     #[arg(long, value_name = "MODEL", help_heading = "Agent")]
     model: Option<String>,
     /// The agent: a command that speaks ACP on standard input and output [default: copilot

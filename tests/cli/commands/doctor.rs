@@ -1,5 +1,7 @@
 //! `doctor`: what a run would meet, and where each setting comes from.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use crate::repo::{Repo, finish};
@@ -195,6 +197,55 @@ fn the_model_that_will_be_asked_for_is_named() {
     let text = repo.ralph(&["doctor", "--agent", &scripted]).stdout;
     let (_, after) = text.split_once(&format!("{scripted}\n")).expect("a line of its own");
     assert!(after.starts_with(&format!("{:48}command line\n", "")), "{text}");
+}
+
+/// The installed CLI's own list decides whether our default can be asked for; it is read once.
+#[test]
+fn a_default_that_the_cli_does_not_list_is_left_to_the_cli() {
+    let repo = Repo::new(THREE);
+    let cli = repo.beside("copilot");
+    let listing = |models: &[&str]| {
+        let names: String = models.iter().map(|name| format!("    - \"{name}\"\n")).collect();
+        let told = format!("  `model`: AI model\n{names}\n  `mouse`: x\n");
+        let asked = repo.beside("asked");
+        let text = format!(
+            "#!/bin/sh\n[ \"$*\" = 'help config' ] || exit 1\necho >>'{}'\ncat <<'END'\n{told}END\n",
+            asked.display()
+        );
+        // Another file, as another version is.
+        std::fs::remove_file(&cli).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+        std::fs::write(&cli, text)?;
+        std::fs::set_permissions(&cli, std::fs::Permissions::from_mode(0o755))
+    };
+    let doctor = |args: &[&str]| {
+        let mut command = repo.command(&["doctor", "--json"]);
+        command.args(args).env("COPILOT_CLI_PATH", &cli);
+        finish(command).json()
+    };
+    let model = |object: &Value| {
+        let all = object["settings"].as_array().expect("settings");
+        all.iter().find(|it| it["name"] == "model").expect("model")["value"].clone()
+    };
+    listing(&["claude-sonnet-5", "claude-sonnet-5.5", "gpt-6-sol", "mai-code"]).expect("a CLI");
+    let object = doctor(&[]);
+    assert_eq!(model(&object), "(the CLI's own)");
+    let told = finding(&object, "model")["detail"].to_string();
+    assert!(told.contains("does not list claude-sonnet-4.5, so it uses its own default"), "{told}");
+    let object = doctor(&["--model", "claude-sonet-5"]);
+    assert_eq!(model(&object), "claude-sonet-5");
+    let told = finding(&object, "model")["detail"].to_string();
+    assert!(told.contains("it lists claude-sonnet-5, claude-sonnet-5.5, "), "{told}");
+    let asked = std::fs::read_to_string(repo.beside("asked")).expect("asked");
+    assert_eq!(asked.lines().count(), 1, "the list is kept");
+    listing(&["claude-sonnet-4.5", "claude-sonnet-5"]).expect("another CLI");
+    let object = doctor(&[]);
+    assert_eq!(model(&object), "claude-sonnet-4.5");
+    assert!(finding(&object, "model").is_null(), "{object}");
+    let asked = std::fs::read_to_string(repo.beside("asked")).expect("asked");
+    assert_eq!(asked.lines().count(), 2, "the list of another version is read");
 }
 
 /// A limit that is mistyped would silently not hold.
