@@ -86,6 +86,33 @@ pub(crate) fn leading_directory(
     (joined, words)
 }
 
+/// Attaches the value of `--sandbox` and `--gateway`, which also stand alone, if it is the next
+/// word: `--sandbox full` is `--sandbox=full`. Any other word is left to the parser.
+pub(crate) fn attached(words: Vec<OsString>) -> Vec<OsString> {
+    let is_value = |option: &OsStr, word: &OsStr| match (option.to_str(), word.to_str()) {
+        (Some("--sandbox"), Some(word)) => Sandbox::WORDS.contains(&word),
+        (Some("--gateway"), Some(word)) => {
+            word.parse::<u16>().is_ok() || ["true", "false"].contains(&word)
+        }
+        _ => false,
+    };
+    let mut all: Vec<OsString> = Vec::with_capacity(words.len());
+    let mut of_others = false;
+    for word in words {
+        match all.last_mut() {
+            Some(option) if !of_others && is_value(option, &word) => {
+                option.push("=");
+                option.push(word);
+            }
+            _ => {
+                of_others |= word == "--";
+                all.push(word);
+            }
+        }
+    }
+    all
+}
+
 impl Cli {
     /// The task of `check`, which its JSON names even if the command fails.
     pub(crate) fn task(&self) -> Option<String> {

@@ -84,6 +84,7 @@ pub use exit::document;
 /// Parses, runs, and gives the exit code.
 pub fn main() -> ProcessExit {
     let (directory, words) = args::leading_directory(std::env::args_os());
+    let words = args::attached(words);
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {

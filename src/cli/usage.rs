@@ -28,28 +28,14 @@ pub(super) fn with_tip(
         tip(&mut error, task);
         return error;
     }
-    let is_extra = matches!(error.kind(), ErrorKind::ArgumentConflict | ErrorKind::UnknownArgument);
-    if is_extra && let Some(error) = detached(words) {
-        return error;
-    }
-    if error.kind() != ErrorKind::ArgumentConflict || is_command(first) {
+    let given = |kind| error.get(kind).map(ToString::to_string);
+    let is_repeated = given(ContextKind::InvalidArg) == given(ContextKind::PriorArg);
+    if error.kind() != ErrorKind::ArgumentConflict || is_repeated || is_command(first) {
         return error;
     }
     let meant = nearest_command(first);
     let meant = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     Cli::command().error(ErrorKind::InvalidSubcommand, format!("unknown command `{first}`{meant}"))
-}
-
-/// The error for an option whose value is attached with `=`, if one stands behind it as a word.
-fn detached(words: &[OsString]) -> Option<clap::Error> {
-    const ATTACHED: [&str; 2] = ["--gateway", "--sandbox"];
-    words.windows(2).find_map(|pair| {
-        let [option, value] = [pair[0].to_str()?, pair[1].to_str()?];
-        (ATTACHED.contains(&option) && !value.starts_with('-')).then(|| {
-            let what = format!("`{option} {value}` is two words: write `{option}={value}`");
-            Cli::command().error(ErrorKind::InvalidValue, what)
-        })
-    })
 }
 
 /// The hint for a command whose name is also the name of a task.

@@ -87,7 +87,10 @@ fn check_session(map: &Map<String, Value>, session: &str) -> Result<(), Problem>
     match map.get("sessionId") {
         None => Ok(()),
         Some(id) if id == session => Ok(()),
-        Some(_) => Err(Problem::invalid("`sessionId` is not the session of `hello`")),
+        Some(_) => {
+            let message = "`sessionId` is not the session of `hello`".to_owned();
+            Err(Problem::new(ErrorCode::InvalidSession, message))
+        }
     }
 }
 

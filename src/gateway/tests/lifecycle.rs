@@ -106,7 +106,7 @@ fn an_update_replaces_the_list_or_changes_nothing() {
         assert!(seen.kinds()[0].starts_with("error "), "{tools}");
     }
     let wrong = json!({"type": "tools.update", "tools": [], "sessionId": "other"});
-    assert_eq!(world.say(provider, &wrong).kinds(), ["error UNKNOWN_TYPE"]);
+    assert_eq!(world.say(provider, &wrong).kinds(), ["error INVALID_SESSION"]);
     assert_eq!(world.call("a").1.kinds(), ["tool.call"]);
     let good =
         json!({"type": "tools.update", "tools": definitions(&["b", "c"]), "sessionId": "dev"});

@@ -102,11 +102,14 @@ fn a_push_has_a_level_and_a_text() {
         json!({"level": "keep", "event": 1}),
         json!({"level": "keep", "event": "x", "stream": 1}),
         json!({"level": "keep", "event": "x", "metadata": []}),
-        json!({"level": "keep", "event": "x", "sessionId": "other"}),
     ] {
         let mut bad = bad;
         bad["type"] = "push".into();
         assert_eq!(world.say(provider, &bad).kinds(), ["error UNKNOWN_TYPE"], "{bad}");
+    }
+    for id in [json!("other"), json!(1), json!(null)] {
+        let strange = json!({"type": "push", "level": "keep", "event": "x", "sessionId": id});
+        assert_eq!(world.say(provider, &strange).kinds(), ["error INVALID_SESSION"], "{strange}");
     }
 }
 

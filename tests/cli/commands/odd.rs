@@ -31,14 +31,7 @@ fn what_does_not_exist_is_told_with_what_does() {
     let repo = Repo::new(THREE);
     for (words, code, says) in [
         (
-            &["tasks/demo", "--gateway", "9401"][..],
-            2,
-            "error: `--gateway 9401` is two words: write `--gateway=9401`\n",
-        ),
-        (&["tasks/demo", "--sandbox", "full"], 2, "write `--sandbox=full`\n"),
-        (&["run", "--sandbox", "full", "demo"], 2, "write `--sandbox=full`\n"),
-        (
-            &["accept", "demo", "99"],
+            &["accept", "demo", "99"][..],
             2,
             "error: no criterion on line 99 of the TASK.md of `demo`\nhint: lines with a criterion",
         ),
@@ -58,6 +51,43 @@ fn what_does_not_exist_is_told_with_what_does() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     let says = "nothing was pushed to `builds` in this run; its streams: none\n";
     assert_eq!(ran.stderr, says);
+}
+
+/// A value may be attached or be a word of its own; a bare option is no value of the next.
+#[test]
+fn the_value_of_an_option_may_be_the_next_word() {
+    let repo = Repo::new(THREE);
+    let agent = repo.agent(HONEST);
+    let plan = |words: &[&str]| {
+        let ran = repo.ralph(&[words, &["--agent", &agent, "--dry-run", "--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.stderr);
+        ran.json()
+    };
+    for words in [
+        &["demo", "--sandbox", "off", "--gateway", "9401"][..],
+        &["--sandbox", "off", "--gateway", "9401", "demo"],
+        &["run", "--sandbox", "off", "demo", "--gateway=9401"],
+    ] {
+        assert_eq!(
+            plan(words)["gateway"],
+            plan(&["demo", "--gateway=9401"])["gateway"],
+            "{words:?}"
+        );
+    }
+    assert_eq!(plan(&["--sandbox", "demo"])["task"], "demo");
+    let ran = repo.ralph(&["demo", "--sandbox", "ful"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+}
+
+#[test]
+fn an_option_that_is_given_twice_is_named() {
+    let repo = Repo::new(THREE);
+    for words in [&["demo"][..], &["run", "demo"], &["doctor", "demo"]] {
+        let ran = repo.ralph(&[words, &["--model", "a", "--model", "b"]].concat());
+        assert_eq!(ran.code, Some(2), "{words:?}");
+        let says = "error: the argument '--model <MODEL>' cannot be used multiple times\n";
+        assert!(ran.stderr.starts_with(says), "{words:?}: {}", ran.stderr);
+    }
 }
 
 #[test]
