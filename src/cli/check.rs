@@ -46,6 +46,7 @@ pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
         message: failure.reason(),
         hint,
         span: 0..0,
+        unread: false,
     };
     json!({
         "task": task,

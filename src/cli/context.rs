@@ -229,6 +229,7 @@ impl TaskContext {
             message: format!("invalid rule `{name}` in `policy`: {why}"),
             hint: Some("see docs/guard.md for the format of rules".to_owned()),
             span: place.span(&task.source),
+            unread: false,
         })
     }
 
@@ -242,11 +243,27 @@ impl TaskContext {
         Err(Failure::new(ExitCode::Invalid, format!("invalid task\n\n{text}")))
     }
 
+    /// Fails if a person would read a criterion or a check where the parser does not.
+    pub(super) fn all_read(&self, task: &Task) -> Result<(), Failure> {
+        let unread = task.diagnostics.iter().filter(|it| it.unread);
+        let unread: Vec<String> = unread.map(|it| self.rendered(task, it)).collect();
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let text = unread.join("\n\n");
+        let what = format!("TASK.md seems to say more than the runner reads\n\n{text}");
+        Err(Failure::new(ExitCode::Invalid, what)
+            .hint("fix these lines, or start with --lenient to leave them as they are"))
+    }
+
     /// The diagnostics of a task, each with its place.
     pub(super) fn diagnostics(&self, task: &Task) -> Vec<String> {
+        task.diagnostics.iter().map(|remark| self.rendered(task, remark)).collect()
+    }
+
+    fn rendered(&self, task: &Task, remark: &Diagnostic) -> String {
         let path = self.layout.file(TASK_FILE).display().to_string();
-        let remarks = task.diagnostics.iter();
-        remarks.map(|remark| task::render_diagnostic(&path, &task.source, remark)).collect()
+        task::render_diagnostic(&path, &task.source, remark)
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn wrong(task: &Task, root: &Path) -> Vec<Diagnostic> {
             message: why,
             hint: Some(HINT.to_owned()),
             span: place.span(&task.source),
+            unread: false,
         })
     };
     task.settings.visible.iter().filter_map(diagnostic).collect()

@@ -46,6 +46,7 @@ pub fn from_environment(
         via: variables.word("VIA", "neither `acp` nor `cli`")?,
         branch: variables.typed("BRANCH")?,
         allow_dirty: variables.flag("ALLOW_DIRTY")?,
+        lenient: variables.flag("LENIENT")?,
         require_checks: variables.flag("REQUIRE_CHECKS")?,
         baseline: variables.turned("BASELINE")?,
         stop_check: variables.turned("STOP_CHECK")?,

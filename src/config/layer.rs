@@ -82,6 +82,8 @@ pub struct LayerSettings {
     pub branch: Option<String>,
     /// Go on although the human left changes in the tree.
     pub allow_dirty: Option<bool>,
+    /// Start although something in TASK.md looks like a criterion or a check and is neither.
+    pub lenient: Option<bool>,
     /// Refuse criteria that only a commit proves.
     pub require_checks: Option<bool>,
     /// Run the verify commands once before the work.

@@ -178,6 +178,8 @@ settings! {
     via: Via = Via::Acp, Via::to_string;
     /// Go on although the human left changes in the tree.
     allow_dirty: bool = false, bool::to_string;
+    /// Start although something in TASK.md looks like a criterion or a check and is neither.
+    lenient: bool = false, bool::to_string;
     /// Refuse criteria that only a commit proves.
     require_checks: bool = false, bool::to_string;
     /// Run the verify commands once before the work.

@@ -29,4 +29,8 @@ pub struct Diagnostic {
     /// Byte range in the source that the carets mark.
     #[serde(skip)]
     pub span: std::ops::Range<usize>,
+    /// A person would read this as an open criterion or as a check, and the runner does not. A run
+    /// refuses to start with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::Lines;
+use super::{lines::Lines, looks_like_box::BoxLike};
 use crate::model::{Diagnostic, Severity};
 
 /// The longest piece of the user's text that a message repeats, in characters.
@@ -12,12 +12,14 @@ const QUOTED: usize = 60;
 pub(super) struct Diagnostics<'a> {
     lines: &'a Lines<'a>,
     list: Vec<Diagnostic>,
+    /// Offsets of texts that look like an open criterion.
+    boxes: Vec<usize>,
 }
 
 impl<'a> Diagnostics<'a> {
     /// An empty list for the file with these lines.
     pub(super) fn on(lines: &'a Lines<'a>) -> Self {
-        Self { lines, list: Vec::new() }
+        Self { lines, list: Vec::new(), boxes: Vec::new() }
     }
 
     /// Adds an error: the task cannot be used.
@@ -40,9 +42,45 @@ impl<'a> Diagnostics<'a> {
         self.add(Severity::Warning, span, message.into(), hint.into());
     }
 
+    /// Adds a warning about something that a person would read as an open criterion or a check,
+    /// and that is neither: a run refuses to start.
+    pub(super) fn unread(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(Severity::Warning, span, message.into(), hint.into());
+        if let Some(last) = self.list.last_mut() {
+            last.unread = true;
+        }
+    }
+
+    /// Adds a warning about a box that is none; an open one would be a criterion.
+    pub(super) fn of_box(
+        &mut self,
+        found: &BoxLike<'_>,
+        span: Range<usize>,
+        message: String,
+        hint: String,
+    ) {
+        if found.is_open() {
+            self.boxes.push(span.start);
+            self.unread(span, message, hint);
+        } else {
+            self.warning(span, message, hint);
+        }
+    }
+
+    /// Where the first text is that looks like an open criterion.
+    pub(super) fn first_box(&self) -> Option<usize> {
+        self.boxes.iter().min().copied()
+    }
+
     fn add(&mut self, severity: Severity, span: Range<usize>, message: String, hint: String) {
         let (line, column) = self.lines.position(span.start);
-        self.list.push(Diagnostic { severity, line, column, message, hint: Some(hint), span });
+        let hint = Some(hint);
+        self.list.push(Diagnostic { severity, line, column, message, hint, span, unread: false });
     }
 
     /// Returns all diagnostics: errors first, then warnings, each in file order.

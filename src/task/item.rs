@@ -24,9 +24,16 @@ pub(super) enum ItemError {
     Nul,
 }
 
-/// Does `text` begin with `keyword`, in any case?
+/// Does `text` begin with `keyword` and a colon, in any case?
 pub(super) fn has_keyword(text: &str, keyword: &str) -> bool {
-    text.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword))
+    behind(text, keyword).is_some()
+}
+
+/// The text behind `keyword` and its colon, which spaces may precede.
+pub(super) fn behind<'a>(text: &'a str, keyword: &str) -> Option<&'a str> {
+    let start = text.get(..keyword.len())?;
+    let rest = text[keyword.len()..].trim_ascii_start().strip_prefix(':')?;
+    start.eq_ignore_ascii_case(keyword).then_some(rest)
 }
 
 /// Reads the value of an item whose first block of text is `segments`.
@@ -49,7 +56,7 @@ fn value<'a>(
     keyword: &str,
     code: &'a [CodeSpan],
 ) -> Result<&'a str, ItemError> {
-    let rest = first.text[keyword.len()..].trim_ascii_start();
+    let rest = behind(first.text, keyword).unwrap_or_default().trim_ascii_start();
     let end = first.start + first.text.len();
     let range = end - rest.len()..end;
     let value = match code {

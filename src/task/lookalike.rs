@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use super::{
     diagnostics::{Diagnostics, quote},
+    looks_like_box::{BoxLike, is_invisible},
     recipe_item::is_recipe,
     segment::Segment,
-    verify_item::is_verify,
+    verify_item::{is_verify, within},
 };
 
 /// Marks that people put between brackets to mean "done" or some other state.
@@ -16,9 +17,6 @@ const MARKS: [&str; 24] = [
     "x", "X", "y", "Y", "v", "V", "o", "O", "*", "-", "+", "~", "/", ">", "<", "!", "?", ".", "✓",
     "✔", "✅", "✗", "❌", "•",
 ];
-
-/// The longest text between brackets that may be meant as a mark, in bytes.
-const LONGEST_MARK: usize = 8;
 
 /// Words that people put before a command that is to be run as a check.
 const WORDS: [&str; 12] = [
@@ -36,80 +34,79 @@ const WORDS: [&str; 12] = [
     "prove",
 ];
 
-/// A pair of brackets at the start of a text.
-struct Brackets<'a> {
-    inner: &'a str,
-    after: &'a str,
-}
-
-impl<'a> Brackets<'a> {
-    /// Reads the brackets. Returns `None` if there are none or if they begin a link.
-    fn read(text: &'a str) -> Option<Self> {
-        let rest = text.strip_prefix('[')?;
-        let close = rest.bytes().take(LONGEST_MARK + 1).position(|byte| byte == b']')?;
-        let (inner, after) = (&rest[..close], &rest[close + 1..]);
-        (!after.starts_with(['(', '[', ':'])).then_some(Self { inner, after })
-    }
-
-    /// Would Markdown read this as a checkbox at the start of a list item?
-    fn is_box(&self) -> bool {
-        matches!(self.inner, " " | "\t" | "x" | "X")
-    }
-}
-
 /// Checks the first text of a list item that has no checkbox.
 pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     let Some((first, others)) = segments.split_first() else { return };
     lines(others, diagnostics);
-    let unstyled = first.text.trim_start_matches(['*', '_']);
-    let not_verify = "this is not read as a verify command";
-    let warning = if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
-        Some((not_verify.to_owned(), "remove the formatting: `verify: …`".to_owned()))
-    } else if is_other_word(first.text) {
-        let hint =
-            "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion";
-        Some((not_verify.to_owned(), hint.to_owned()))
-    } else {
-        misspelled(first.text).map(|keyword| {
-            let hint = format!("write `- {keyword}: …`, indented below a criterion");
-            (format!("this is not read as `{keyword}`"), hint)
-        })
-    };
-    if let Some((message, hint)) = warning {
-        diagnostics.warning(first.span(), message, hint);
+    let unstyled = first.text.trim_start_matches(['*', '_', '~', '`']);
+    if let Some(hint) = unread_check(first.text, unstyled) {
+        diagnostics.unread(first.span(), "this is not read as a verify command", hint);
         return;
     }
-    let Some(brackets) = Brackets::read(first.text) else {
-        lines(&segments[..1], diagnostics);
+    if let Some(keyword) = misspelled(first.text) {
+        let hint = format!("write `- {keyword}: …`, indented below a criterion");
+        diagnostics.warning(first.span(), format!("this is not read as `{keyword}`"), hint);
         return;
-    };
-    let span = first.start..first.start + brackets.inner.len() + 2;
-    let shown = quote(&first.text[..brackets.inner.len() + 2]);
-    let mark = brackets.inner.trim();
-    if brackets.is_box() {
-        if brackets.after.is_empty() {
+    }
+    let seen = unstyled.trim_start_matches(is_invisible);
+    let start = first.start + (first.text.len() - seen.len());
+    match BoxLike::read(seen) {
+        Some(found) => unread_box(&found, start, seen.len() == first.text.len(), diagnostics),
+        None => lines(&segments[..1], diagnostics),
+    }
+}
+
+/// How to write a check that a person would read in this text, if it is none.
+fn unread_check(text: &str, unstyled: &str) -> Option<String> {
+    if unstyled.len() < text.len() && is_styled_verify(unstyled) {
+        return Some("remove the formatting: `- verify: …`".to_owned());
+    }
+    is_other_word(text).then(|| {
+        "the runner knows only `verify:`, as in `- verify: …`, indented below a criterion"
+            .to_owned()
+    })
+}
+
+/// Warns about a box that Markdown does not read as one. `first` says whether it begins its item.
+fn unread_box(found: &BoxLike<'_>, start: usize, first: bool, diagnostics: &mut Diagnostics<'_>) {
+    let span = start..start + found.shown.len();
+    let shown = quote(found.shown);
+    let mark = found.inner.trim();
+    let told = format!("{shown} is not a checkbox");
+    if found.is_box() && first {
+        if found.after.is_empty() {
             no_text(span, diagnostics);
-        } else if !brackets.after.starts_with(|after: char| after.is_ascii_whitespace()) {
-            diagnostics.warning(
-                span,
-                "this is not a checkbox: there is no space after it",
-                format!("write {shown} followed by a space"),
-            );
+        } else if !found.after.starts_with(|after: char| after.is_ascii_whitespace()) {
+            let message = "this is not a checkbox: there is no space after it";
+            let hint = format!("write {shown} followed by a space");
+            diagnostics.of_box(found, span, message.to_owned(), hint);
         }
-    } else if mark.is_empty() {
-        diagnostics.warning(
-            span,
-            format!("{shown} is not a checkbox"),
-            "write `[ ]`, with exactly one space inside",
-        );
-    } else if MARKS.contains(&mark) {
+    } else if found.is_open() || found.is_box() {
+        let hint = if found.plain && found.is_box() {
+            "write `- [ ] text`: the box comes first, with plain spaces around it"
+        } else {
+            "write `[ ]`, with exactly one space inside"
+        };
+        diagnostics.of_box(found, span, told, hint.to_owned());
+    } else if found.plain && MARKS.contains(&mark) {
         let hint = if mark.eq_ignore_ascii_case("x") {
             "write `[x]`, without spaces inside"
         } else {
             "use `[x]` for done and `[ ]` for open; there are no other marks"
         };
-        diagnostics.warning(span, format!("{shown} is not a checkbox"), hint);
+        diagnostics.warning(span, told, hint);
     }
+}
+
+/// Warns about a heading that begins with an open box.
+pub(super) fn heading(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
+    let Some(first) = segments.first() else { return };
+    let text = first.text.trim_start_matches('#').trim_start_matches(is_invisible);
+    let Some(found) = BoxLike::read(text).filter(BoxLike::is_open) else { return };
+    let start = first.start + (first.text.len() - text.len());
+    let hint = "write the criterion as a list item, `- [ ] text`, below the heading";
+    let message = "this checkbox is in a heading";
+    diagnostics.unread(start..start + found.shown.len(), message, hint);
 }
 
 /// The error for a checkbox that nothing follows.
@@ -140,7 +137,20 @@ pub(super) fn boxed(
     } else {
         return;
     };
-    diagnostics.warning(brackets, message, hint);
+    diagnostics.unread(brackets, message, hint);
+}
+
+/// Warns about a criterion whose text contains what a person would read as its check.
+pub(super) fn check_within(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
+    for segment in segments {
+        if let Some(start) = within(segment.text) {
+            let span = segment.start + start..segment.start + segment.text.len();
+            let message =
+                "this is not read as a verify command: it is part of the criterion's text";
+            let hint = "make it a list item below the criterion: `- verify: …`";
+            diagnostics.unread(span, message, hint);
+        }
+    }
 }
 
 /// Is this `verify:` with leftover emphasis, as in `verify**:` or `verify:**`?
@@ -150,18 +160,21 @@ fn is_styled_verify(text: &str) -> bool {
     word.eq_ignore_ascii_case("verify") && rest.starts_with(':')
 }
 
-/// Is this `verify:` misspelled, without its colon, or with a command behind another word?
+/// Is this `verify:` misspelled, with another sign than its colon, or a command behind another
+/// word?
 fn is_other_word(text: &str) -> bool {
+    const SIGNS: [&str; 10] = ["→", "->", "=>", "⇒", "=", "：", "–", "—", "-", "|"];
     let end = text.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(text.len());
-    let (word, rest) = (text[..end].to_lowercase(), text[end..].trim_start());
+    let (word, rest) = (text[..end].to_lowercase(), text[end..].trim_start_matches(is_invisible));
     let (has_colon, rest) = match rest.strip_prefix(':') {
         Some(rest) => (true, rest.trim_start()),
         None => (false, rest),
     };
+    let has_sign = SIGNS.iter().any(|sign| rest.starts_with(sign));
     let is_command = rest.starts_with('`') && rest.ends_with('`');
     let is_misspelled = word.len() > 4 && strsim::damerau_levenshtein(&word, "verify") <= 2;
     match word.as_str() {
-        "verify" => !has_colon && is_command,
+        "verify" => has_colon || has_sign || is_command,
         word if WORDS.contains(&word) => has_colon && is_command,
         _ => is_misspelled && (has_colon || is_command),
     }
@@ -181,7 +194,7 @@ fn misspelled(text: &str) -> Option<&'static str> {
 pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     for segment in segments {
         if is_verify(segment.text) {
-            diagnostics.warning(
+            diagnostics.unread(
                 segment.span(),
                 "this is not read as a verify command: it continues the text above",
                 "make it a list item below its criterion: `- verify: …`",
@@ -189,16 +202,15 @@ pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>)
             continue;
         }
         let (bullet, rest) = split_bullet(segment.text);
-        let Some(brackets) = Brackets::read(rest) else { continue };
-        let open = brackets.after.is_empty() || brackets.after.starts_with([' ', '\t']);
-        let boxlike = brackets.is_box() || (brackets.inner.is_empty() && !bullet.is_empty());
-        if boxlike && open {
-            let end = segment.start + (segment.text.len() - brackets.after.len());
-            diagnostics.warning(
-                segment.start..end,
-                "this looks like a criterion, but is not a list item",
-                "write `- [ ] text`, with both spaces; the list may also need an empty line before it, or less indentation",
-            );
+        let Some(found) = BoxLike::read(rest) else { continue };
+        let ends = found.after.is_empty() || found.after.starts_with(is_invisible);
+        // A list marker makes more of it: prose may begin with brackets, too.
+        let boxlike = if bullet.is_empty() { found.is_box() } else { found.is_open() };
+        if (boxlike || found.is_box()) && ends {
+            let end = segment.start + (segment.text.len() - found.after.len());
+            let hint = "write `- [ ] text`, with both spaces; the list may also need an empty line before it, or less indentation";
+            let message = "this looks like a criterion, but is not a list item".to_owned();
+            diagnostics.of_box(&found, segment.start..end, message, hint.to_owned());
         }
     }
 }
@@ -233,12 +245,12 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
     }
     for segment in segments {
         let (bullet, rest) = split_bullet(segment.text);
-        if let Some(brackets) = Brackets::read(rest)
-            && brackets.is_box()
+        if let Some(found) = BoxLike::read(rest)
+            && found.is_box()
             && !bullet.is_empty()
         {
-            let end = segment.start + (segment.text.len() - brackets.after.len());
-            diagnostics.warning(segment.start..end, message, hint);
+            let end = segment.start + (segment.text.len() - found.after.len());
+            diagnostics.of_box(&found, segment.start..end, message.to_owned(), hint.to_owned());
         }
     }
 }
@@ -253,5 +265,5 @@ fn split_bullet(text: &str) -> (&str, &str) {
         first.filter(|first| "-*+•–—".contains(*first)).map_or(0, char::len_utf8)
     };
     let (bullet, rest) = text.split_at(bullet);
-    (bullet, rest.trim_ascii_start())
+    (bullet, rest.trim_start_matches(is_invisible))
 }

@@ -272,7 +272,10 @@ impl Walk<'_, '_> {
     fn inline(&mut self, range: &Range<usize>) -> &mut Block {
         let kind = if self.mark_used() { Kind::Item } else { Kind::Paragraph };
         let quotes = self.quotes;
-        let block = self.block.get_or_insert_with(|| Block::new(kind, range.start, quotes));
+        // The parser leaves out the backslash of an escaped character.
+        let escaped = self.lines.source()[..range.start].ends_with('\\');
+        let start = range.start - usize::from(escaped);
+        let block = self.block.get_or_insert_with(|| Block::new(kind, start, quotes));
         block.range.end = block.range.end.max(range.end);
         block
     }
@@ -289,9 +292,10 @@ impl Walk<'_, '_> {
         let within = self.items.last().and_then(|item| item.criterion);
         match block.kind {
             Kind::Heading => {
+                lookalike::heading(&segments, self.diagnostics);
                 self.found.title.get_or_insert_with(|| block.plain.trim().to_owned());
             }
-            Kind::Boxed(number) => self.boxed(number, &segments),
+            Kind::Boxed(number) => self.boxed(number, &segments, &block.code),
             Kind::Item => match verify_item::read(&segments, &block.code) {
                 Some(item) => {
                     self.verify(within, item);
@@ -309,7 +313,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn boxed(&mut self, number: usize, segments: &[Segment<'_>]) {
+    fn boxed(&mut self, number: usize, segments: &[Segment<'_>], code: &[CodeSpan]) {
         let texts: Vec<&str> =
             segments.iter().map(|it| it.text).filter(|text| !text.is_empty()).collect();
         let criterion = &mut self.found.criteria[number];
@@ -322,6 +326,10 @@ impl Walk<'_, '_> {
         if let [first, others @ ..] = segments {
             lookalike::boxed(first, brackets, self.diagnostics);
             lookalike::lines(others, self.diagnostics);
+        }
+        match verify_item::at_the_end(segments, code) {
+            Some(item) => self.verify(Some(number), item),
+            None => lookalike::check_within(segments, self.diagnostics),
         }
     }
 
@@ -369,7 +377,7 @@ impl Walk<'_, '_> {
                 self.found.criteria[number].verify.push(VerifyCommand { command, line });
             }
             (Some(_), Err((message, hint))) => self.diagnostics.error(span, message, hint),
-            (None, _) => self.diagnostics.warning(
+            (None, _) => self.diagnostics.unread(
                 span,
                 "this verify command belongs to no criterion and is never run",
                 "indent it below its criterion, or move it into the front matter: `verify: …`",

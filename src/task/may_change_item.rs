@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use globset::Glob;
 
-use super::{item::has_keyword, segment::Segment};
+use super::{item::behind, segment::Segment};
 
 /// The keyword that begins the item.
-const KEYWORD: &str = "may_change:";
+const KEYWORD: &str = "may_change";
 
 /// The hint for every invalid item.
 pub(super) const EXAMPLE: &str = "for example: - may_change: [\"tests/api/**\"]";
@@ -30,8 +30,8 @@ enum OneOrMany {
 
 /// Reads an item's first block of text. Returns `None` if it is not such an item.
 pub(super) fn read(segments: &[Segment<'_>]) -> Option<MayChangeItem> {
-    let first = segments.first().filter(|first| has_keyword(first.text, KEYWORD))?;
-    let rest = first.text[KEYWORD.len()..].trim().trim_matches('`');
+    let first = segments.first()?;
+    let rest = behind(first.text, KEYWORD)?.trim().trim_matches('`');
     let one_line = segments[1..].iter().all(|segment| segment.text.is_empty());
     let globs = if one_line { globs(rest) } else { Err("the globs must fit on one line".into()) };
     Some(MayChangeItem { span: first.span(), globs })

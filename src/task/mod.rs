@@ -16,6 +16,7 @@ mod front_settings;
 mod item;
 mod lines;
 mod lookalike;
+mod looks_like_box;
 mod lookup;
 mod markdown;
 mod may_change_item;

@@ -65,7 +65,14 @@ fn parse_text(name: &str, source: &str) -> Task {
     } else if source.trim_start_matches('\u{feff}').trim().is_empty() {
         diagnostics.error(0..0, "the file is empty", ADD_CRITERION);
     } else if found.criteria.is_empty() {
-        diagnostics.error(sections.body..sections.body, "there are no criteria", ADD_CRITERION);
+        let at = diagnostics.first_box().unwrap_or(sections.body);
+        let hint = match diagnostics.first_box() {
+            Some(_) => {
+                "this looks like one, but is not read as one; write `- [ ] what must be true`"
+            }
+            None => ADD_CRITERION,
+        };
+        diagnostics.error(at..at, "there are no criteria", hint);
     }
     Task {
         name: name.to_owned(),
@@ -145,6 +152,7 @@ fn not_utf8(name: &str, bytes: &[u8], valid: usize) -> Task {
             message: format!("invalid UTF-8: byte 0x{:02x}", bytes[valid]),
             hint: Some(hint.to_owned()),
             span: valid..valid + char::REPLACEMENT_CHARACTER.len_utf8(),
+            unread: false,
         }],
         source,
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::model::{RecipeName, RecipeNameError};
 
 /// The keyword that begins the item.
-const KEYWORD: &str = "recipe:";
+const KEYWORD: &str = "recipe";
 
 /// The hint for every invalid recipe item.
 pub(super) const EXAMPLE: &str = "for example: - recipe: `my-recipe`";

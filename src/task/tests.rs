@@ -229,12 +229,133 @@ fn a_command_behind_another_word_than_verify() {
         "test: all of it, with `cargo test`",
         "Check: `a` is `b`, twice",
         "verify that it holds",
+        "verified by hand",
         "Very: important",
         "note: `cargo test`",
         "run `cargo test` by hand",
         "`cargo test`",
     ] {
         assert!(!warns(item), "{item}");
+    }
+}
+
+/// What a person reads as an open box, and Markdown does not.
+#[test]
+fn a_box_that_is_none_is_unread() {
+    let unread = |source: &str| {
+        let task = parse("t", source.as_bytes());
+        task.diagnostics
+            .iter()
+            .filter(|it| it.unread)
+            .map(|it| (it.line, it.column))
+            .collect::<Vec<_>>()
+    };
+    for item in [
+        "* \\[ ] e",
+        "- \\[ \\] e",
+        "-\u{a0}[ ] e",
+        "- \u{a0}[ ] e",
+        "- \u{200b}[ ] e",
+        "- [\u{a0}] e",
+        "- [] e",
+        "- [  ] e",
+        "- [ ]e",
+        "- ［ ］ e",
+        "- ☐ e",
+        "- ( ) e",
+        "- ## [ ] e",
+        "## [ ] e",
+        "- **[ ] e**",
+        "- `[ ]` e",
+        "-[ ] e",
+        "+[ ] e",
+        "• [ ] e",
+        "• ☐ e",
+    ] {
+        let source = format!("- [ ] good\n\ntext\n\n{item}\n");
+        let found = unread(&source);
+        assert_eq!(
+            found.iter().map(|it| it.0).collect::<Vec<_>>(),
+            [5],
+            "{item:?}: {}",
+            parsed(&source)
+        );
+    }
+    for text in [
+        "- [x]e",
+        "- [~] e",
+        "- [link](x)",
+        "- [ ](link)",
+        "- (a) first\n- (b) second",
+        "- an array `[ ]` in a sentence",
+        "Use `[ ]` for open boxes, and ☐ in print.",
+        "☑ done",
+        "- ☑ done",
+        "an empty list [ ] is falsy",
+        "| a | [ ] b |\n|---|---|",
+        "```\n- \\[ ] code\n```",
+        "<!-- - ☐ comment -->",
+        "- verify the result by hand",
+        "- Verification: see the wiki",
+        "# Verify",
+        "1. Verify that it works",
+        "(see below)",
+    ] {
+        let source = format!("- [ ] good\n\n{text}\n");
+        assert_eq!(unread(&source), [], "{text:?}: {}", parsed(&source));
+    }
+    assert_eq!(
+        parsed("# T\n- \\[ ] a\n- ☐ b\n"),
+        "error 2:3 there are no criteria\nwarning 2:3 `\\[ ]` is not a checkbox\nwarning 3:3 `☐` is not a checkbox\n"
+    );
+}
+
+/// What a person reads as a check becomes one where it is clear, and is unread elsewhere.
+#[test]
+fn a_check_on_the_line_of_its_criterion() {
+    let commands = |source: &str| {
+        let task = parse("t", source.as_bytes());
+        let commands = task.criteria[0].verify.iter().map(|it| it.command.clone());
+        (commands.collect::<Vec<_>>(), task.diagnostics.iter().filter(|it| it.unread).count())
+    };
+    for item in [
+        "a - verify: `make test`",
+        "a — Verify: `make test`",
+        "a (verify: `make test`)",
+        "a; verify : `make test`.",
+        "a (verify: `make test`).",
+        "`a` on\n  two lines, verify: `make test`",
+        "a\n  - verify : `make test`",
+        "a\n  - verify :make test",
+    ] {
+        assert_eq!(
+            commands(&format!("- [ ] {item}\n")),
+            (vec!["make test".to_owned()], 0),
+            "{item}"
+        );
+    }
+    for item in [
+        "a - verify: make test",
+        "a (verify: `make test`",
+        "a - verify: `make test` twice",
+        "a - verify → `make test`",
+        "a\n  - `verify: make test`",
+        "a\n  - verify → `make test`",
+        "a\n  - verify → make test",
+        "a\n  - verify = make test",
+        "a\n  - verify -> make test",
+        "a\n  - verify：make test",
+        "a\n  - **verify:** `make test`",
+        "a\n  - check: `make test`",
+        "a\n  verify: `make test`",
+        "a\n\n- verify: `make test`",
+        "a\n- [ ] verify: `make test`",
+    ] {
+        assert_eq!(commands(&format!("- [ ] {item}\n")), (Vec::new(), 1), "{item}");
+    }
+    for item in ["the users verify: it works", "verify that a, b - and c: work", "a, verified: yes"]
+    {
+        assert_eq!(commands(&format!("- [ ] {item}\n")), (Vec::new(), 0), "{item}");
     }
 }
 

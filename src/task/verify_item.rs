@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The keyword that begins the item.
-const KEYWORD: &str = "verify:";
+const KEYWORD: &str = "verify";
 
 /// A `verify:` item.
 pub(super) struct VerifyItem {
@@ -27,6 +27,39 @@ pub(super) fn is_verify(text: &str) -> bool {
 pub(super) fn read(segments: &[Segment<'_>], code: &[CodeSpan]) -> Option<VerifyItem> {
     let (span, value) = item::read(segments, KEYWORD, code)?;
     Some(VerifyItem { span, command: value.map(str::to_owned).map_err(explain) })
+}
+
+/// A check at the end of a criterion's own text: `- [ ] a - verify: \`make test\``, also in round
+/// brackets. Returns `None` unless it is clear what the command is.
+pub(super) fn at_the_end(segments: &[Segment<'_>], code: &[CodeSpan]) -> Option<VerifyItem> {
+    let last = segments.iter().rfind(|segment| !segment.text.is_empty())?;
+    let (span, command) = code.last().filter(|(span, _)| span.start >= last.start)?;
+    let (before, after) =
+        (&last.text[..span.start - last.start], last.text.get(span.end - last.start..)?.trim());
+    let start = within(before)?;
+    let bracket = before[..start].trim_end().ends_with('(');
+    let clear = match after {
+        "" | "." => !bracket,
+        ")" | ")." | ".)" => bracket,
+        _ => false,
+    };
+    let sign = before[start + KEYWORD.len()..].trim();
+    let usable = !command.trim().is_empty() && !command.contains('\0');
+    let command = Ok(command.trim_ascii().to_owned());
+    (clear && sign == ":" && usable)
+        .then_some(VerifyItem { span: last.start + start..span.end, command })
+}
+
+/// Where a text that goes on has the word `verify` behind a sign that ends a clause, and before a
+/// colon or an arrow.
+pub(super) fn within(text: &str) -> Option<usize> {
+    let small = text.to_ascii_lowercase();
+    small.match_indices(KEYWORD).map(|(start, _)| start).find(|start| {
+        let ends_clause = ['-', '–', '—', ';', ',', '(', '|', '·', '.', '/', '→'];
+        let rest = text[start + KEYWORD.len()..].trim_start();
+        text[..*start].trim_end().ends_with(ends_clause)
+            && [":", "→", "->", "=>", "："].iter().any(|sign| rest.starts_with(sign))
+    })
 }
 
 fn explain(error: ItemError) -> (&'static str, &'static str) {

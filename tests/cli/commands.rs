@@ -7,4 +7,5 @@ mod limits;
 mod lookup;
 mod odd;
 mod status;
+mod unread;
 mod write;

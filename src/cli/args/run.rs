@@ -84,6 +84,9 @@ pub(crate) struct SettingArgs {
     /// Allow uncommitted changes; the run never commits, resets, or loses them
     #[arg(long, help_heading = "Repository")]
     allow_dirty: bool,
+    /// Start even if something in TASK.md looks like a criterion or a check but is not read as one
+    #[arg(long, help_heading = "Verdict")]
+    lenient: bool,
     /// Require a check for every criterion; a commit alone is not proof
     #[arg(long, help_heading = "Verdict")]
     require_checks: bool,
@@ -148,6 +151,7 @@ impl SettingArgs {
             via: self.via,
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),
+            lenient: set(self.lenient),
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
             stop_check: self.no_stop_check.then_some(false),

@@ -38,6 +38,9 @@ impl RunPlan {
             return Err(Failure::new(ExitCode::Invalid, has_changed(&at.folder.task_file)));
         }
         let settings = settings(&at.place, args, &task)?;
+        if !settings.lenient {
+            at.all_read(&task)?;
+        }
         let (asked, root) = (settings.sandbox, at.place.root());
         let (preflight, chosen) = thread::scope(|scope| {
             // A sandbox takes a while to start, and a large repository to look at.

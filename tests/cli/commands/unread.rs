@@ -1,0 +1,42 @@
+//! Boxes and checks of a TASK.md that a person would read, and the parser does not.
+
+use serde_json::Value;
+
+use crate::repo::Repo;
+use crate::runs::HONEST;
+
+const TASK: &str = "# T\n\n- [ ] a\n- \\[ ] b\n- [ ] c\n  - verify → `false`\n";
+
+#[test]
+fn a_run_refuses_to_start_and_check_points_at_them() {
+    let repo = Repo::new(TASK);
+    let checked = repo.ralph(&["check", "demo", "--json"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    let object = checked.json();
+    let unread = object["diagnostics"].as_array().expect("diagnostics").iter();
+    let unread: Vec<(&Value, &Value)> =
+        unread.filter(|it| it["unread"] == true).map(|it| (&it["line"], &it["column"])).collect();
+    assert_eq!(unread, [(&4.into(), &3.into()), (&6.into(), &5.into())]);
+    let told = repo.ralph(&["check", "demo"]).stderr;
+    assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
+    for words in [&[][..], &["--dry-run"]] {
+        let ran = repo.run(HONEST, words);
+        assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+        let told = &ran.stderr;
+        assert!(told.contains("TASK.md seems to say more than the runner reads"), "{told}");
+        assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
+        assert!(told.contains("--lenient"), "{told}");
+    }
+    assert_eq!(repo.subjects(), Vec::<String>::new());
+    let plan = repo.run(HONEST, &["--dry-run", "--lenient"]);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+}
+
+#[test]
+fn if_all_are_of_that_kind_the_error_points_at_the_first() {
+    let repo = Repo::new("# T\n\ntext\n\n* \\[ ] a\n* \\[ \\] b\n");
+    let ran = repo.run(HONEST, &["--lenient"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+    assert!(ran.stderr.contains("there are no criteria"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("TASK.md:5:3"), "{}", ran.stderr);
+}
