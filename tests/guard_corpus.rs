@@ -320,6 +320,43 @@ fn own_lines(place: &Place, files: &Machine<'_>, tier: Tier, wrong: &mut Vec<Str
 }
 
 #[test]
+fn a_plain_command_that_is_denied_is_denied_as_a_list_of_words() {
+    let place = Place::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/lines.txt");
+    let text = fs::read_to_string(path).expect("the lines");
+    let is_plain = |line: &str| {
+        line.chars().all(|it| it.is_ascii_alphanumeric() || " ./_:@=-".contains(it))
+            && line.split(' ').next().is_some_and(|program| !program.contains('='))
+    };
+    let (mut judged, mut passed) = (0, Vec::new());
+    for line in text.lines().filter_map(|line| line.split_once(' ')).map(|(_, line)| line) {
+        for tier in [Tier::Off, Tier::Partial, Tier::Full] {
+            let mut policy = place.policy();
+            policy.tier = tier;
+            let line = place.map(line);
+            if !is_plain(&line) || decide(&bash(&line), &policy, &OsFiles).allowed() {
+                continue;
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for input in [
+                json!({"command": &words}),
+                json!({"cmd": &words}),
+                json!({"argv": &words}),
+                json!({"command": words[0], "args": &words[1..]}),
+            ] {
+                judged += 1;
+                let request = ToolRequest { input, ..bash(&line) };
+                if decide(&request, &policy, &OsFiles).allowed() {
+                    passed.push(format!("{} ({tier})", request.input));
+                }
+            }
+        }
+    }
+    assert!(judged > 400, "only {judged} lists were judged");
+    assert!(passed.is_empty(), "{} pass:\n{}", passed.len(), passed.join("\n"));
+}
+
+#[test]
 fn links_and_strange_names_that_are_there_are_judged() {
     let place = Place::new();
     let linked = place.repo.join("linked");

@@ -53,7 +53,10 @@ pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> Ag
         // One that cannot be made cannot be written to, and needs no mount.
         drop(std::fs::create_dir_all(folder));
     }
-    let readable = command.program.parent().map(Path::to_owned).into_iter().collect();
+    // The hook that it starts is the runner's own program, wherever that lies.
+    let ours = std::env::current_exe().ok();
+    let program = [Some(command.program.clone()), command.program.parent().map(Path::to_owned)];
+    let readable = program.into_iter().chain([ours]).flatten().collect();
     AgentFolders { writable, fixed, readable }
 }
 
@@ -115,6 +118,17 @@ fn memory(tree: &Path, command: &AgentCommand) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::agent::AgentKind;
+
+    #[test]
+    fn the_copilot_cli_reads_the_runner_s_own_program() {
+        let home = tempfile::tempdir().expect("a folder");
+        let program = home.path().join("copilot");
+        let command =
+            AgentCommand { program: program.clone(), args: Vec::new(), kind: AgentKind::Copilot };
+        let ours = std::env::current_exe().expect("a program");
+        let readable = copilot(home.path(), home.path(), &command).readable;
+        assert_eq!(readable, [program, home.path().to_owned(), ours]);
+    }
 
     #[test]
     fn only_the_agent_s_own_name_opens_its_folders() {

@@ -158,7 +158,10 @@ impl ToolInput {
                     } else if starts && matches!(key, "env" | "environment" | "envs") {
                         self.started_with(field);
                     } else if COMMANDS.contains(&key) {
-                        self.command(field, fields.get("args"));
+                        let args = fields.iter().find(|(name, args)| {
+                            is_args(name) && !args.is_object() && !std::ptr::eq(*args, field)
+                        });
+                        self.command(field, args.map(|(_, args)| args));
                     } else if PATHS.contains(&key) || SOURCES.contains(&key) {
                         let mut found = Vec::new();
                         self.strings(field, &mut found, depth + 1);
@@ -272,30 +275,68 @@ impl ToolInput {
         }
     }
 
-    /// A command line, several, or a program with its words.
+    /// A command line, a program with its words, or several lines.
     fn command(&mut self, field: &Value, args: Option<&Value>) {
-        let words = |items: &Vec<Value>| {
-            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        };
-        match (field, args) {
-            (Value::String(program), Some(Value::Array(items))) => {
-                match words(items).and_then(|words| {
-                    let all: Vec<&str> = std::iter::once(program.as_str())
-                        .chain(words.iter().map(String::as_str))
-                        .collect();
-                    shlex::try_join(all).ok()
-                }) {
-                    Some(line) => self.commands.push(line),
+        match (field, args.unwrap_or(&Value::Null)) {
+            (Value::Null, _) => {}
+            (Value::String(line), Value::Null) => self.commands.push(line.clone()),
+            // A tool hands such a line to a shell.
+            (Value::String(line), Value::String(rest)) => {
+                self.commands.push(format!("{line} {rest}").trim_end().to_owned());
+            }
+            (Value::String(program), Value::Array(items)) => {
+                let all = std::iter::once(field).chain(items);
+                match words(all) {
+                    // A shell splits a program that has spaces in it.
+                    Some(all) if has_space(program) => self.line(program, &all[1..]),
+                    Some(all) => self.joined(&all),
                     None => self.malformed = true,
                 }
             }
-            (Value::String(line), _) => self.commands.push(line.clone()),
-            (Value::Array(items), _) => match words(items) {
-                Some(lines) => self.commands.extend(lines),
+            (Value::Array(items), Value::Null) => match words(items) {
+                Some(all) => self.listed(&all),
                 None => self.malformed = true,
             },
-            (Value::Null, _) => {}
-            (Value::Bool(_) | Value::Number(_) | Value::Object(_), _) => self.malformed = true,
+            (Value::Array(items), Value::Array(rest)) => match words(items.iter().chain(rest)) {
+                Some(all) => self.listed(&all),
+                None => self.malformed = true,
+            },
+            (Value::Bool(_) | Value::Number(_) | Value::Object(_), _)
+            | (
+                Value::String(_) | Value::Array(_),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_),
+            ) => self.malformed = true,
+        }
+    }
+
+    /// A list is one command's words. Where its elements could be whole lines, each of these is
+    /// judged as well.
+    fn listed(&mut self, all: &[&str]) {
+        // No program's name has spaces: these are lines.
+        if all.first().is_some_and(|first| has_space(first)) {
+            return self.commands.extend(all.iter().map(|&line| line.to_owned()));
+        }
+        self.joined(all);
+        // The words of an option, such as a message, are no line.
+        let lines = all.windows(2).filter(|pair| has_space(pair[1]) && !pair[0].starts_with('-'));
+        self.commands.extend(lines.map(|pair| pair[1].to_owned()));
+        // Only a shell knows these words.
+        if all.iter().any(|word| matches!(*word, ";" | "&" | "&&" | "|" | "||")) {
+            self.commands.push(all.join(" "));
+        }
+    }
+
+    fn joined(&mut self, all: &[&str]) {
+        match shlex::try_join(all.iter().copied()) {
+            Ok(line) => self.commands.push(line),
+            Err(_) => self.malformed = true,
+        }
+    }
+
+    fn line(&mut self, program: &str, args: &[&str]) {
+        match shlex::try_join(args.iter().copied()) {
+            Ok(args) => self.commands.push(format!("{program} {args}").trim_end().to_owned()),
+            Err(_) => self.malformed = true,
         }
     }
 
@@ -311,4 +352,17 @@ impl ToolInput {
             Value::Bool(_) | Value::Number(_) => self.malformed = true,
         }
     }
+}
+
+fn words<'a>(items: impl IntoIterator<Item = &'a Value>) -> Option<Vec<&'a str>> {
+    items.into_iter().map(Value::as_str).collect()
+}
+
+fn has_space(word: &str) -> bool {
+    word.contains(char::is_whitespace)
+}
+
+/// Does a field of this name hold the words that follow a program?
+fn is_args(name: &str) -> bool {
+    ["args", "arguments", "argv"].iter().any(|it| name.trim().eq_ignore_ascii_case(it))
 }

@@ -17,7 +17,7 @@ const GIT_SETTINGS: [&str; 7] =
 /// Folders of other people.
 pub(super) const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
 /// Folders that commands share with no other process.
-const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+pub(super) const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// The visible part of `/run`: name resolution, and the system of NixOS.
 const RUN: [&str; 2] = ["/run/systemd/resolve", "/run/current-system"];
 /// System files with secrets that root can read.

@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::XattrFlags;
 
+use super::full::{HOMES, PRIVATE};
 use super::home_tables::{
     AGENTS, CONFIG, DEEPER, EMPTIED, LOGINS, SECRET_WORDS, SHARE, TOOLS, VARIABLES, XDG,
 };
@@ -23,6 +24,10 @@ use super::profile::Overlay;
 /// says that it holds some.
 const LARGEST: u64 = 1 << 20;
 
+/// Folders beside `bin` that make the folder above both an installation.
+const PARTS: [&str; 8] =
+    ["lib", "lib64", "libexec", "share", "versions", "installs", "toolchains", "packages"];
+
 /// The caller's knowledge of secrets.
 pub struct Secrets<'a> {
     /// Does a file of this path hold secrets, by its name?
@@ -32,23 +37,46 @@ pub struct Secrets<'a> {
 }
 
 /// Folders that tools need: those that their variables name, and those that entries of PATH belong
-/// to.
+/// to. A place that programs share, such as `/tmp`, belongs to no tool.
 pub fn tools(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> BTreeSet<PathBuf> {
     let named = VARIABLES.iter().chain(&XDG).filter_map(|name| variable(name));
     let named = named.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
+    let places = ["TMPDIR", "XDG_RUNTIME_DIR"].into_iter().filter_map(variable);
+    let shared: Vec<PathBuf> = places
+        .map(PathBuf::from)
+        .chain(PRIVATE.map(PathBuf::from))
+        .chain(HOMES.map(PathBuf::from))
+        .chain([home.to_owned()])
+        .map(|place| place.canonicalize().unwrap_or(place))
+        .collect();
+    let is_shared = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        shared.iter().any(|place| place.starts_with(&path)) || is_home(&path)
+    };
     let path = variable("PATH").unwrap_or_default();
     let programs = std::env::split_paths(&path).map(|folder| match folder.parent() {
-        Some(parent) if is_program_folder(&folder) && parent != home => parent.to_owned(),
+        Some(parent) if is_installed(&folder, parent) && !is_shared(parent) => parent.to_owned(),
         _ => folder,
     });
-    named
-        .chain(programs)
-        .filter(|path| path.is_absolute() && path != home && path != Path::new("/"))
-        .collect()
+    let all = named.chain(programs);
+    all.filter(|path| path.is_absolute() && !is_shared(path)).collect()
 }
 
-fn is_program_folder(folder: &Path) -> bool {
-    folder.file_name().is_some_and(|name| ["bin", "sbin", "shims"].iter().any(|it| name == *it))
+/// Is this a person's own folder?
+fn is_home(path: &Path) -> bool {
+    path.parent()
+        .is_some_and(|parent| parent == Path::new("/home") || parent == Path::new("/Users"))
+}
+
+/// Is this folder of programs part of an installation in the folder above it? An installation has
+/// folders that its programs need, and only its owner writes there.
+fn is_installed(folder: &Path, parent: &Path) -> bool {
+    let Some(name) = folder.file_name() else { return false };
+    let is_writable_by_all =
+        || fs::metadata(parent).is_ok_and(|found| found.permissions().mode() & 0o002 != 0);
+    let has_parts = || PARTS.iter().any(|part| parent.join(part).is_dir());
+    let has_programs = name == "shims" || (name == "bin" || name == "sbin") && has_parts();
+    has_programs && !is_writable_by_all()
 }
 
 /// Fills `overlay.upper` so that the overlay shows only the visible part of HOME.
@@ -462,18 +490,75 @@ mod tests {
         );
     }
 
-    #[test]
-    fn path_entries_belong_to_their_tools() {
+    /// The tools that a PATH of these folders of `root` shows, relative to it.
+    fn of_path(root: &Path, folders: &[&str]) -> Vec<String> {
+        let path = std::env::join_paths(folders.iter().map(|name| root.join(name))).expect("PATH");
         let variable = |name: &str| match name {
-            "PATH" => Some("/usr/bin:/home/a/bin:/home/a/.pyenv/shims:/home/a/x/tools".into()),
-            "GOPATH" => Some("/home/a/work:/srv/go".into()),
+            "PATH" => Some(path.clone()),
+            "TMPDIR" => Some(root.join("tmp").into()),
+            "GOPATH" => Some(root.join("home/work").into()),
+            "GOCACHE" => Some(root.join("tmp").into()),
             "JAVA_HOME" => Some("relative".into()),
             _ => None,
         };
-        let found = tools(Path::new("/home/a"), &variable);
-        let found: Vec<_> = found.iter().map(|path| path.to_str().expect("text")).collect();
-        let expected =
-            ["/home/a/.pyenv", "/home/a/bin", "/home/a/work", "/home/a/x/tools", "/srv/go", "/usr"];
-        assert_eq!(found, expected);
+        let found = tools(&root.join("home"), &variable);
+        let below = |path: PathBuf| path.strip_prefix(root).expect("below").display().to_string();
+        found.into_iter().map(below).collect()
+    }
+
+    #[test]
+    fn path_entries_belong_to_their_tools() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        for folder in ["home/node/lib", "home/node/bin", "home/.pyenv/shims", "home/share"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("folder");
+        }
+        assert_eq!(
+            of_path(
+                dir.path(),
+                &["home/node/bin", "home/.pyenv/shims", "home/bin", "home/x/tools"]
+            ),
+            ["home/.pyenv", "home/bin", "home/node", "home/work", "home/x/tools"]
+        );
+    }
+
+    #[test]
+    fn a_program_folder_in_a_shared_place_shows_itself_alone() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let root = dir.path();
+        for folder in ["tmp/bin", "tmp/lib", "open/bin", "open/lib", "letters/bin", "home/lib"] {
+            fs::create_dir_all(root.join(folder)).expect("folder");
+        }
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(root.join("open"), open).expect("permissions");
+        std::os::unix::fs::symlink(root.join("tmp"), root.join("link")).expect("link");
+        let path = [
+            "tmp",
+            "tmp/bin",
+            "link/bin",
+            "open/bin",
+            "letters/bin",
+            "home",
+            "home/bin",
+            "home/shims",
+        ];
+        assert_eq!(
+            of_path(root, &path),
+            [
+                "home/bin",
+                "home/shims",
+                "home/work",
+                "letters/bin",
+                "link/bin",
+                "open/bin",
+                "tmp/bin"
+            ]
+        );
+        let host = |name: &str| {
+            (name == "PATH")
+                .then(|| "/tmp/bin:/tmp:/home/bin:/root/bin:/home/b/bin:/var/tmp".into())
+        };
+        let found = tools(Path::new("/root"), &host);
+        let expected = ["/home/b/bin", "/root/bin", "/tmp/bin"].map(PathBuf::from);
+        assert_eq!(found, BTreeSet::from(expected));
     }
 }

@@ -69,8 +69,11 @@ pub fn whole(view: &View, home: Overlay, own: &AgentFolders) -> Profile {
     profile
 }
 
+/// Does this path lie below a folder that is replaced by a private one? That folder itself stays
+/// private.
 fn is_temporary(path: &Path) -> bool {
-    ["/tmp", "/var/tmp"].iter().any(|folder| path.starts_with(folder))
+    let private = ["/tmp", "/var/tmp"].map(Path::new);
+    private.iter().any(|folder| path.starts_with(folder)) && !private.contains(&path)
 }
 
 #[cfg(test)]
@@ -97,6 +100,20 @@ mod tests {
             Bind::Empty(hidden.clone()),
         ];
         assert!(mounts().ends_with(&expected), "{:?}", mounts());
+    }
+
+    #[test]
+    fn the_host_s_temporary_folder_is_not_shown_with_a_program_in_it() {
+        let dir = tempfile::tempdir_in("/tmp").expect("a folder");
+        let program = dir.path().join("program");
+        fs::write(&program, "").expect("written");
+        let readable = vec![program.clone(), "/tmp".into(), "/var/tmp".into()];
+        let folders = AgentFolders { readable, ..AgentFolders::default() };
+        let mounts = outer(&View::default(), &folders).mounts;
+        assert!(mounts.contains(&Bind::read_only(&program)), "{mounts:?}");
+        for folder in ["/tmp", "/var/tmp"] {
+            assert!(!mounts.contains(&Bind::read_only(folder)), "{mounts:?}");
+        }
     }
 
     #[test]
