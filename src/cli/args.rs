@@ -31,8 +31,8 @@ pub(super) use self::recipe::{
 };
 pub(super) use self::run::{RunArgs, SettingArgs};
 
-/// Runs a coding agent unattended until every criterion of a task is proven by git and by
-/// your checks.
+/// Runs a coding agent unattended until every criterion of a task is met, as git and your checks
+/// show.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph-copilot",
@@ -45,7 +45,7 @@ pub(super) use self::run::{RunArgs, SettingArgs};
   ralph-copilot demo                     watch a complete run; needs no account or network
   ralph-copilot init login-form          create tasks/login-form/TASK.md
   ralph-copilot check login-form         validate the task and list its criteria
-  ralph-copilot login-form               work until every criterion is proven
+  ralph-copilot login-form               work until every criterion is met
   ralph-copilot status login-form        show its progress
 
 {}", in_short())
@@ -176,7 +176,7 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
 the base, green at the commit that ticks it, green with tests and scripts as they were, and green \
 at the head. Checks and rules come from the base. See docs/verify.md.
 
-Exit codes: 0 every tick is proven, 4 not proven, 7 the clone lacks what the checks need, 8 no base or \
+Exit codes: 0 every tick is proven, committed, or allowed, 4 not proven, 7 the clone lacks what the checks need, 8 no base or \
 a shallow clone, 10 forged."
     )]
     Verify(VerifyArgs),
@@ -338,7 +338,7 @@ pub(crate) struct VerifyArgs {
     /// imitate such commits
     #[arg(long)]
     pub(crate) allow_accepted: bool,
-    /// Refuse criteria that only a commit proves
+    /// Refuse criteria that only a commit speaks for
     #[arg(long)]
     pub(crate) require_checks: bool,
     /// How checks are confined: auto, full, partial, off, or required [default: auto]

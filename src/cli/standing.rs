@@ -17,7 +17,10 @@ pub(super) fn standing(criterion: &Criterion, state: &TaskState) -> Option<Strin
         }
         Some(Proof::Check) => "proven by its check".to_owned(),
         Some(Proof::Tree) => "its check passed in the working tree only".to_owned(),
-        Some(Proof::Commit) => "proven by a commit".to_owned(),
+        Some(Proof::Commit) if criterion.verify.is_empty() => {
+            "committed without a check".to_owned()
+        }
+        Some(Proof::Commit) => "committed; its check was not red before the work".to_owned(),
         Some(Proof::Accepted) => "accepted by a human".to_owned(),
         None => match entry {
             Some(CriterionState { held: Some(held), .. }) => {

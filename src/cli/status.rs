@@ -14,7 +14,7 @@ use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state, orphaned_work};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{ExitCode, Outcome, Task, TaskState};
-use crate::report::{count, details, judged, outcome, reopened};
+use crate::report::{count, details, ended, judged, reopened};
 
 /// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
@@ -151,8 +151,8 @@ fn describe(view: &RunView, at_work: RunStatus, holds: bool, waits: bool) -> Str
         let is_stuck = matches!(end.outcome, Outcome::Stuck { .. });
         if is_stuck && held && !waits {
             text.push_str("\n  The work that it held was accepted or given back since.");
-        } else if end.outcome != Outcome::Proven {
-            text.push_str(&format!("\n  {}", outcome(&end.outcome)));
+        } else {
+            text.push_str(&format!("\n  {}", ended(&end.outcome, &end.summary)));
             text.extend(details(&end.outcome).map(|line| format!("\n    {line}")));
         }
         // Held work may have been accepted since.

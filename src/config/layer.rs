@@ -84,7 +84,7 @@ pub struct LayerSettings {
     pub allow_dirty: Option<bool>,
     /// Start although something in TASK.md looks like a criterion or a check and is neither.
     pub lenient: Option<bool>,
-    /// Refuse criteria that only a commit proves.
+    /// Refuse criteria that only a commit speaks for.
     pub require_checks: Option<bool>,
     /// Run the verify commands once before the work.
     pub baseline: Option<bool>,

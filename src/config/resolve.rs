@@ -180,7 +180,7 @@ settings! {
     allow_dirty: bool = false, bool::to_string;
     /// Start although something in TASK.md looks like a criterion or a check and is neither.
     lenient: bool = false, bool::to_string;
-    /// Refuse criteria that only a commit proves.
+    /// Refuse criteria that only a commit speaks for.
     require_checks: bool = false, bool::to_string;
     /// Run the verify commands once before the work.
     baseline: bool = true, bool::to_string;

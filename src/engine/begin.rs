@@ -77,7 +77,7 @@ impl Run {
         Ok(())
     }
 
-    /// Refuses criteria that only a commit could prove, if the user requires checks.
+    /// Refuses criteria that only a commit could speak for, if the user requires checks.
     fn refuse_commit_only(&self, task: &Task) -> Result<(), EngineError> {
         match self.parts.commits_alone {
             CommitsAlone::Accepted => Ok(()),
@@ -173,7 +173,7 @@ impl Run {
             // There is state to commit, even without an iteration.
             self.worked_at_all = true;
             self.notice(&format!(
-                "`{}` has new checks, which pass already: only its commits prove it",
+                "`{}` has new checks, which pass already: it counts as committed, not as proven",
                 criterion.key.text
             ))?;
         }

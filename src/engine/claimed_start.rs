@@ -123,8 +123,14 @@ fn without_work(
     }
     let from = Checkpoint { head: start.clone(), ..repo.checkpoint()? };
     let since = repo.since(&from, &layout.prefix())?.commits;
-    let is_shown = |worked: &Oid| since.iter().any(|it| it.id == *worked && is_work(it, layout));
-    Ok(claims().filter(|(_, worked)| !is_shown(worked)).map(|(key, _)| key.clone()).collect())
+    let mut without = Vec::new();
+    for (key, worked) in claims() {
+        match since.iter().find(|it| it.id == *worked) {
+            Some(commit) if is_work(repo, commit, layout)? => {}
+            Some(_) | None => without.push(key.clone()),
+        }
+    }
+    Ok(without)
 }
 
 impl Run {

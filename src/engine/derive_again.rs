@@ -1,8 +1,8 @@
 //! Proofs in state.json that no check tells of: what rests on commits alone or on a human's word
 //! is derived again from the history before a run begins, and an open criterion has no proof.
 //!
-//! Invariant: an entry in state.json is a claim. Only a commit that changes more than the task's
-//! files, between the previous tick and the one of the criterion, proves it, or one that says who
+//! Invariant: an entry in state.json is a claim. Only a commit that changes the content of
+//! more than the task's files, between the previous tick and the one of the criterion, proves it, or one that says who
 //! accepted it. Claims about history that a shallow clone does not have are kept. Criteria with
 //! checks are proven again at the run's end (`prove`).
 
@@ -52,7 +52,8 @@ pub(super) fn derive_again(
                 Claim::Work => (
                     history.shows_work(repo, layout, key)?
                         || is_in_a_journal(journals, layout, key)?,
-                    "is proven, but no commit before its tick changes anything but the task's files",
+                    "is done, but no commit before its tick changes more than the task's files, \
+                     white space, line endings, or file modes",
                 ),
                 Claim::Acceptance => (
                     history.shows_acceptance(key),
@@ -69,7 +70,7 @@ pub(super) fn derive_again(
             if verify.is_empty() && matches!(entry.proof, Some(Proof::Check | Proof::Tree)) {
                 entry.proof = Some(Proof::Commit);
                 notices.push(format!(
-                    "`{}` has no check any more: only its commits prove it",
+                    "`{}` has no check any more: it counts as committed, not as proven",
                     key.text
                 ));
             }
@@ -84,7 +85,7 @@ pub(super) fn derive_again(
 
 /// What state.json says of a criterion.
 enum Claim {
-    /// Commits prove it.
+    /// Commits speak for it.
     Work,
     /// A human accepted it.
     Acceptance,
@@ -178,8 +179,7 @@ impl History {
         from: &Oid,
         to: &Oid,
     ) -> Result<bool, EngineError> {
-        let changes = repo.between(from, to)?;
-        Ok(changes.iter().any(|change| !layout.is_state_file(&change.path)))
+        Ok(repo.changes_content(Some(from), to, layout)?)
     }
 }
 

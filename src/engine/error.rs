@@ -29,8 +29,8 @@ pub enum EngineError {
         /// The diagnostics, rendered.
         diagnostics: String,
     },
-    /// `--require-checks` refuses criteria that only a commit could prove.
-    #[error("--require-checks refuses criteria that only a commit could prove:{refused}")]
+    /// `--require-checks` refuses criteria that only a commit could speak for.
+    #[error("--require-checks refuses criteria that only a commit could speak for:{refused}")]
     ChecksRequired {
         /// A line for each: where it stands, and why.
         refused: String,

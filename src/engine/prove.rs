@@ -59,6 +59,10 @@ impl Run {
             Opened::None { unproven } => unproven,
         };
         self.prove_ticked_before(task, &broken);
+        for broken in broken.iter().filter(|it| it.check.whole_task) {
+            let (command, reason) = (broken.check.command.clone(), self.reason(broken));
+            self.parts.events.record(EventKind::TaskCheckFailed { command, reason })?;
+        }
         let waiting = |waits: fn(&Criterion, &CriterionState) -> bool| {
             let waiting = task.criteria.iter().filter(|criterion| {
                 self.state.find(&criterion.key).is_some_and(|entry| waits(criterion, entry))
@@ -138,11 +142,7 @@ impl Run {
         for broken in broken {
             let owners = self.owners(broken);
             if owners.is_empty() {
-                if self.is_no_worse(&broken.check) && broken.check.criteria.is_empty() {
-                    self.notice(&format!("{} It also failed before the work.", broken.reason))?;
-                } else {
-                    unproven.push(broken.reason.clone());
-                }
+                unproven.push(self.reason(broken));
             }
             for key in owners {
                 if let Some(outcome) = self.reopen(task, &key, broken)? {
@@ -152,6 +152,18 @@ impl Run {
             }
         }
         Ok(if opened { Opened::Some } else { Opened::None { unproven } })
+    }
+
+    /// Why a check opens no criterion, and the task is not proven all the same.
+    fn reason(&self, broken: &Broken) -> String {
+        let Broken { check, reason, .. } = broken;
+        if !check.whole_task || check.passed() || !self.is_no_worse(check) {
+            return reason.clone();
+        }
+        format!(
+            "{reason} It is a check of the whole task, and also failed before the work: add a \
+             criterion for it, fix it yourself, or remove it from `verify`."
+        )
     }
 
     /// Verifies a run that ends, after its agent is gone: its ticks are proven even if it ends

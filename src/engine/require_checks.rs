@@ -1,4 +1,4 @@
-//! `--require-checks`: criteria that only a commit could prove are refused before the first
+//! `--require-checks`: criteria that only a commit could speak for are refused before the first
 //! prompt, so that no attempt is spent on them.
 
 use std::path::Path;

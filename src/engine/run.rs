@@ -87,7 +87,7 @@ pub struct RunParts {
     pub around: Around,
     /// Do the verify commands run before the work?
     pub baseline: BaselineRun,
-    /// Does a commit alone prove a criterion?
+    /// Does a commit alone suffice for a criterion?
     pub commits_alone: CommitsAlone,
     /// Whether a prompt costs a premium request; asked for each, as a fallback changes the model.
     pub premium: PremiumOf,

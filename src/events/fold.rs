@@ -269,7 +269,8 @@ impl RunView {
             | EventKind::ToolsChanged { .. }
             | EventKind::ProviderCalled { .. }
             | EventKind::EventPushed { .. }
-            | EventKind::EventsInjected { .. } => {}
+            | EventKind::EventsInjected { .. }
+            | EventKind::TaskCheckFailed { .. } => {}
         }
     }
 

@@ -284,6 +284,13 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
+    /// A check of the whole task fails, and no criterion is open: the run cannot end as proven.
+    TaskCheckFailed {
+        /// The command.
+        command: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The run's gateway takes tool providers.
     GatewayStarted {
         /// Its port on loopback.
@@ -413,6 +420,7 @@ impl EventKind {
             | Self::CriterionBlocked { .. }
             | Self::CriterionHeld { .. }
             | Self::CriterionReopened { .. }
+            | Self::TaskCheckFailed { .. }
             | Self::GatewayStarted { .. }
             | Self::ProviderBound { .. }
             | Self::ProviderLeft { .. }

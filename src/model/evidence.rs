@@ -260,6 +260,10 @@ pub struct CommitSeen {
     /// Paths changed against its first parent, without the state files; a long list
     /// is cut.
     pub paths: Vec<PathChange>,
+    /// It changes nothing in these paths but white space, line endings, and modes, or nothing else
+    /// is left of it at the end of the turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub formatting: bool,
 }
 
 /// One path that differs.

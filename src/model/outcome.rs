@@ -9,7 +9,7 @@ use super::{CriterionKey, ExitCode, Fault, Proof};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Every criterion is proven.
+    /// Every criterion is proven, committed, or accepted; the summary says which.
     Proven,
     /// A limit was reached first.
     LimitReached {

@@ -233,7 +233,7 @@ each_field! {
     CheckResult { command, criteria, whole_task, status, millis, tests, output: OUTPUT }
     TestCount { runner, ran, skipped, failed, passed }
     CheckWrote { command, paths }
-    CommitSeen { id, subject, ours, merge, paths }
+    CommitSeen { id, subject, ours, merge, paths, formatting }
     CriterionKey { text, occurrence }
     CriterionSummary { key, line, checked, blocked, held, reason, proof, attempts }
     Cut { part, bytes }
@@ -334,6 +334,7 @@ each_variant! {
         CriterionBlocked { criterion, then, kept, denied },
         CriterionHeld { criterion, kept, reason },
         CriterionReopened { criterion, reason },
+        TaskCheckFailed { command, reason },
         GatewayStarted { port, token_file },
         ProviderBound { provider, id },
         ProviderLeft { provider, id, reason },

@@ -96,7 +96,7 @@ pub struct TaskSettings {
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,
-    /// Refuse criteria that only a commit proves.
+    /// Refuse criteria that only a commit speaks for.
     pub require_checks: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,

@@ -170,7 +170,7 @@ pub enum FindingKind {
     RecipeFailed,
     /// progress.md has no entry of this iteration.
     NoProgressEntry,
-    /// Only a commit proves it, and checks are required.
+    /// Only a commit speaks for it, and checks are required.
     CheckRequired,
 }
 

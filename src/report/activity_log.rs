@@ -317,6 +317,7 @@ impl Reporter for ActivityLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
+            | EventKind::TaskCheckFailed { .. }
             | EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }
             | EventKind::ProviderLeft { .. }

@@ -292,6 +292,7 @@ impl Reporter for Console {
                 Some(Live { iteration: None, .. }) | None => self.end(),
             },
             EventKind::StopChecked { .. }
+            | EventKind::TaskCheckFailed { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
             | EventKind::RecipeStarted { .. }

@@ -97,6 +97,7 @@ impl Reporter for CostLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
+            | EventKind::TaskCheckFailed { .. }
             | EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }
             | EventKind::ProviderLeft { .. }

@@ -146,7 +146,7 @@ pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
         Proof::Check => "check",
         Proof::Tree => "tree",
-        Proof::Commit => "commit",
+        Proof::Commit => "committed",
         Proof::Accepted => "accepted",
     }
 }
@@ -167,20 +167,13 @@ pub(super) fn result(
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
-    let (by, commits) = match by {
-        Some(Proof::Check) => (Some("check passed".to_owned()), commits),
-        Some(Proof::Tree) => (Some("check passed in the working tree".to_owned()), commits),
-        // It rests on nothing else.
-        Some(Proof::Commit) => (
-            Some(
-                commits
-                    .map_or_else(|| "commit only".to_owned(), |commits| format!("{commits} only")),
-            ),
-            None,
-        ),
-        Some(Proof::Accepted) => (Some("accepted by a human".to_owned()), commits),
-        None => (None, commits),
-    };
+    let by = by.map(|by| match by {
+        Proof::Check => "check passed",
+        Proof::Tree => "check passed in the working tree",
+        Proof::Commit => "committed, not proven",
+        Proof::Accepted => "accepted by a human",
+    });
+    let by = by.map(str::to_owned);
     let repairs: Vec<String> = repairs.iter().map(repaired).collect();
     let aside: Vec<String> = [by, commits, Some(duration(millis))].into_iter().flatten().collect();
     let aside: Vec<String> = [aside.join(", "), repairs.join(", ")]
@@ -333,10 +326,15 @@ pub fn reopened(key: &CriterionKey, reason: &str) -> String {
     format!("REOPENED {}: {}", criterion(key), sentence(reason))
 }
 
-/// Why a run ended.
-pub fn outcome(outcome: &Outcome) -> String {
+/// A check of the whole task that fails at the end.
+pub(super) fn task_check_failed(reason: &str) -> String {
+    format!("RED {}", sentence(reason))
+}
+
+/// Why a run ended; `done` says what a success rests on.
+pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
     match outcome {
-        Outcome::Proven => "Done: every criterion is proven".to_owned(),
+        Outcome::Proven => format!("Done: {}", done()),
         Outcome::LimitReached { limit } => match limit {
             Limit::Iterations => "Stopped: iteration limit reached (--max-iterations)",
             Limit::Duration => "Stopped: time limit reached (--max-duration)",

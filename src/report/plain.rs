@@ -94,6 +94,7 @@ impl Plain {
             EventKind::CriterionReopened { criterion, reason } => {
                 vec![format::reopened(criterion, reason)]
             }
+            EventKind::TaskCheckFailed { reason, .. } => vec![format::task_check_failed(reason)],
             EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }
             | EventKind::ProviderLeft { .. }

@@ -102,6 +102,9 @@ impl Reporter for ProgressMd {
             EventKind::CriterionReopened { criterion, reason } => {
                 self.push(event.time, &format::reopened(criterion, reason));
             }
+            EventKind::TaskCheckFailed { reason, .. } => {
+                self.push(event.time, &format::task_check_failed(reason));
+            }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }

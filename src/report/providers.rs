@@ -41,6 +41,7 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
         | EventKind::CriterionBlocked { .. }
         | EventKind::CriterionHeld { .. }
         | EventKind::CriterionReopened { .. }
+        | EventKind::TaskCheckFailed { .. }
         | EventKind::ToolsChanged { .. }
         | EventKind::ProviderCalled { .. }
         | EventKind::EventsInjected { .. }

@@ -11,7 +11,7 @@ use crate::model::{CriterionSummary, Outcome, Proof, RunSummary};
 /// The number of criteria that are listed; the rest are counted.
 const LISTED: usize = 20;
 /// Columns of `proof` and of `attempts` with the spaces before them.
-const RIGHT: usize = 8 + 10;
+const RIGHT: usize = 11 + 10;
 /// The minimum width. On a narrower terminal, lines run over.
 const NARROWEST: usize = 40;
 
@@ -47,14 +47,14 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     if !listed.is_empty() {
         // Writing to a String does not fail.
         let head = format::filled("criterion", longest);
-        let _ = writeln!(text, "  {:>digits$}  {head}  proof   attempts", "line");
+        let _ = writeln!(text, "  {:>digits$}  {head}  proof      attempts", "line");
     }
     for criterion in listed {
         let (mark, proof) = standing(criterion);
         let name = format::filled(&format::shown(&criterion.key.text, room), longest);
         let attempts = criterion.attempts + u32::from(criterion.proof.is_some());
         let _ =
-            writeln!(text, "{mark} {:>digits$}  {name}  {proof:<6}  {attempts:>8}", criterion.line);
+            writeln!(text, "{mark} {:>digits$}  {name}  {proof:<9}  {attempts:>8}", criterion.line);
     }
     let more = &summary.criteria[listed.len()..];
     if !more.is_empty() {
@@ -64,6 +64,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         text.push('\n');
     }
     let ended = ended(outcome, summary);
+    let ended = ended.trim_end_matches('.');
     let stop = if ended.ends_with('…') { "" } else { "." };
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
@@ -85,32 +86,42 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     text
 }
 
-/// The outcome, with a remark about passes that only the working tree showed.
-fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
-    let in_tree = |criterion: &&CriterionSummary| criterion.proof == Some(Proof::Tree);
-    let number = summary.criteria.iter().filter(in_tree).count();
-    if *outcome == Outcome::Proven && number > 0 {
-        let which = match number == summary.criteria.len() {
-            true => "in".to_owned(),
-            false => format!("{} of them only in", format::grouped(number as u64)),
+/// Why a run ended. A success says what it rests on: only checks prove.
+pub fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
+    let done = || {
+        let criteria = &summary.criteria;
+        let rests_on = |proof| criteria.iter().any(|it| it.proof == Some(proof));
+        if criteria.iter().all(|criterion| criterion.proof == Some(Proof::Check)) {
+            return "every criterion is proven".to_owned();
+        }
+        let asked = match rests_on(Proof::Tree) {
+            true => ", as `proof: tree` asks; no tests were put back",
+            false => "",
         };
-        return format!(
-            "Done: every criterion passed, {which} the working tree, as `proof: tree` asks; no \
-             tests were put back"
-        );
-    }
-    format::outcome(outcome).trim_end_matches('.').to_owned()
+        format!("{}{asked}", standings(criteria))
+    };
+    format::outcome(outcome, done)
 }
 
-/// `12 criteria: 5 proven by check, 2 proven by commit only, 1 stuck, 4 open`.
+/// `12 criteria: 5 proven, 2 committed without a check, 1 stuck, 4 open`.
 fn counted(criteria: &[CriterionSummary]) -> String {
+    let all = match criteria.len() as u64 {
+        1 => "1 criterion".to_owned(),
+        many => format!("{} criteria", format::grouped(many)),
+    };
+    let parts = standings(criteria);
+    if parts.is_empty() { all } else { format!("{all}: {parts}") }
+}
+
+/// `5 proven, 2 committed without a check`.
+fn standings(criteria: &[CriterionSummary]) -> String {
     let number = |word: &str| {
         criteria.iter().filter(|criterion| standing(criterion).1 == word).count() as u64
     };
     let parts: Vec<String> = [
-        (format::proof(Proof::Check), "proven by check"),
+        (format::proof(Proof::Check), "proven"),
         (format::proof(Proof::Tree), "passed in the working tree only"),
-        (format::proof(Proof::Commit), "proven by commit only"),
+        (format::proof(Proof::Commit), "committed without a check"),
         (format::proof(Proof::Accepted), "accepted by a human"),
         ("none", "ticked but not proven"),
         ("held", "held for review"),
@@ -122,11 +133,7 @@ fn counted(criteria: &[CriterionSummary]) -> String {
     .filter(|(number, _)| *number > 0)
     .map(|(number, said)| format!("{} {said}", format::grouped(number)))
     .collect();
-    let all = match criteria.len() as u64 {
-        1 => "1 criterion".to_owned(),
-        many => format!("{} criteria", format::grouped(many)),
-    };
-    if parts.is_empty() { all } else { format!("{all}: {}", parts.join(", ")) }
+    parts.join(", ")
 }
 
 /// `5 iterations, 12 min 03 s, 5 premium requests, 182,400 tokens`.

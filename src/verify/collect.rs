@@ -112,7 +112,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         history: since.history.clone(),
         in_progress: since.in_progress.map(str::to_owned),
         secrets: cut(seen.secrets()?),
-        commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
+        commits: seen.commits()?,
         worked_before: inputs.worked_before,
         uncommitted: cut(uncommitted),
         repositories,
@@ -154,6 +154,23 @@ impl Seen<'_> {
     /// Whether a path is the human's: then it is judged as such and not as work.
     fn is_humans(&self, path: &Path) -> bool {
         self.inputs.human.contains(path)
+    }
+
+    /// The commits of the turn, without their changes to state files.
+    fn commits(&self) -> Result<Vec<CommitSeen>, VerifyError> {
+        let Inputs { layout, checkpoint, .. } = self.inputs;
+        let content = |from, to| self.repo.changes_content(from, to, layout);
+        let is_left = match self.commits.last() {
+            Some(last) => content(Some(&checkpoint.head), &last.id)?,
+            None => return Ok(Vec::new()),
+        };
+        let seen = self.commits.iter().map(|commit| {
+            let mut seen = without_state(commit, layout);
+            let is_content = is_left && content(None, &commit.id)?;
+            seen.formatting = !seen.paths.is_empty() && !is_content;
+            Ok(seen)
+        });
+        seen.collect()
     }
 
     /// The agent's uncommitted files.

@@ -18,11 +18,11 @@ use crate::model::{
 pub struct JudgeRules<'a> {
     /// The task's name and folder.
     pub layout: &'a Layout,
-    /// Does a commit alone prove a criterion?
+    /// Does a commit alone suffice for a criterion?
     pub commits_alone: CommitsAlone,
 }
 
-/// Does a criterion pass that only a commit proves?
+/// Does a criterion pass that only a commit speaks for?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitsAlone {
     /// Yes; the summary says so.
@@ -472,7 +472,11 @@ impl Case<'_> {
 /// criterion needs no other.
 pub fn worked(evidence: &Evidence) -> Option<&Oid> {
     let straight = evidence.history == History::Straight;
-    evidence.commits.iter().rfind(|commit| straight && counts(commit)).map(|commit| &commit.id)
+    evidence
+        .commits
+        .iter()
+        .rfind(|commit| straight && counts(commit) && !commit.formatting)
+        .map(|commit| &commit.id)
 }
 
 /// Does a commit count as work on the task? It needs our prefix, and a change outside the state

@@ -53,11 +53,19 @@ pub fn left_work(
 ) -> Result<Option<Oid>, VerifyError> {
     let since = repo.since(checkpoint, &layout.prefix())?;
     let straight = since.history == History::Straight;
-    let mut commits = since.commits.into_iter();
-    Ok(commits.rfind(|commit| straight && is_work(commit, layout)).map(|commit| commit.id))
+    let commits = since.commits.into_iter().rev();
+    for commit in commits.filter(|_| straight) {
+        if is_work(repo, &commit, layout)? {
+            return Ok(Some(commit.id));
+        }
+    }
+    Ok(None)
 }
 
-/// Does a commit count as work on the task?
-pub fn is_work(commit: &CommitSeen, layout: &Layout) -> bool {
-    counts(&without_state(commit, layout))
+/// Does a commit count as work on the task, in more than white space and modes?
+///
+/// # Errors
+/// If the repository cannot be read.
+pub fn is_work(repo: &dyn Repo, commit: &CommitSeen, layout: &Layout) -> Result<bool, VerifyError> {
+    Ok(counts(&without_state(commit, layout)) && repo.changes_content(None, &commit.id, layout)?)
 }

@@ -395,6 +395,19 @@ pub trait Repo: Send + Sync {
     /// If trees cannot be read.
     fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError>;
 
+    /// Does a file outside the task's state files differ in content between two commits, in more
+    /// than white space, line endings, or its mode? Without `from`, a commit is compared with its
+    /// first parent.
+    ///
+    /// # Errors
+    /// If trees or files cannot be read.
+    fn changes_content(
+        &self,
+        from: Option<&Oid>,
+        to: &Oid,
+        layout: &Layout,
+    ) -> Result<bool, VerifyError>;
+
     /// Points a ref to a commit or a tree, whatever it named before.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod places;
 mod race;
 mod signals;
 mod stuck;
+mod task_check;
 mod ticked;
 mod whole;
 

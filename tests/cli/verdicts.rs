@@ -8,6 +8,7 @@
 mod accepted;
 mod checks;
 mod claims;
+mod formatting;
 mod history;
 mod proof;
 mod records;

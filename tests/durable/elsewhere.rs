@@ -9,7 +9,7 @@ const TICKS: &str = "turns: [{steps: [{tick: \"{criterion}\"}]}]";
 const AGENTS: &str = "ralph(demo): [a is there] done";
 const STATE: &str = "ralph(demo): state update";
 
-/// Two criteria that a commit proves.
+/// Two criteria that only a commit speaks for.
 fn by_commits() -> String {
     TWO.lines().filter(|line| !line.contains("verify")).map(|line| format!("{line}\n")).collect()
 }
@@ -134,7 +134,7 @@ fn claimed(repo: &Repo) {
 /// The agent of a killed run titles a commit as the runner does.
 #[test]
 fn a_proof_that_only_state_json_tells_of_is_derived_again() {
-    const UNDERIVED: &str = "state.json says that `a is there` is proven, but no commit";
+    const UNDERIVED: &str = "state.json says that `a is there` is done, but no commit";
     type History = fn(&Repo);
     let histories: [(&str, bool, History); 4] = [
         ("no work at all", false, claimed),

@@ -337,6 +337,9 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             EventKind::CriterionReopened { criterion, .. } => {
                 lines.push(format!("reopened: {}", criterion.text));
             }
+            EventKind::TaskCheckFailed { command, .. } => {
+                lines.push(format!("red: {command}"));
+            }
             EventKind::CriterionBlocked { criterion, kept, .. } => {
                 let kept = kept.map(|kept| format!(", {kept}")).unwrap_or_default();
                 lines.push(format!("blocked: {}{kept}", criterion.text));

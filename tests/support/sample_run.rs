@@ -59,6 +59,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         ours: true,
         merge: false,
         paths: vec![PathChange { path: "src/client.rs".into(), kind: ChangeKind::Modified }],
+        formatting: false,
     };
     Evidence {
         focus: key(focus),
@@ -212,7 +213,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionHeld,
         CriterionReopened, EventPushed, EventsInjected, GatewayStarted, IterationEnded, Notice,
         ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded, RecipeProgress, RecipeStarted,
-        RunEnded, RunStarted, SignAdded, ToolsChanged, Waiting,
+        RunEnded, RunStarted, SignAdded, TaskCheckFailed, ToolsChanged, Waiting,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -474,6 +475,16 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 criterion: key(LONG),
                 kept: HELD.to_owned(),
                 reason: WHY_HELD.to_owned(),
+            },
+        ),
+        (
+            5,
+            TaskCheckFailed {
+                command: "make lint".to_owned(),
+                reason: "`make lint` fails at the end (exit 2). It is a check of the whole task, \
+                         and also failed before the work: add a criterion for it, fix it \
+                         yourself, or remove it from `verify`."
+                    .to_owned(),
             },
         ),
         // Tool providers, which may come and go at any time.

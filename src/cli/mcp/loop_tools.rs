@@ -259,7 +259,7 @@ impl Tools for LoopTools {
             tool("check_task", "Validate TASK.md and list its criteria, as JSON.", of_task(), true),
             tool(
                 "run_task",
-                "Work on a task until every criterion is proven. Returns the run's id; with `wait` \
+                "Work on a task until every criterion is met. Returns the run's id; with `wait` \
                  it returns at the end, with the outcome. Only tasks that the human allowed.",
                 schema(
                     json!({

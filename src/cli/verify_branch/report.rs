@@ -119,7 +119,7 @@ impl<'a> Report<'a> {
                     row.result = RowResult::Unproven;
                 }
                 if row.result == RowResult::Unproven && tick.proof.is_some() {
-                    row.why.push("only a commit proves it, and checks are required".to_owned());
+                    row.why.push("only a commit speaks for it, and checks are required".to_owned());
                 }
                 let weakened = tick.weakened.iter().map(|path| path.display());
                 row.why.extend(
@@ -139,6 +139,17 @@ impl<'a> Report<'a> {
             at: last_change(seen, path),
             what: format!("leaves fewer tests or assertions in {}", path.display()),
         }));
+        let is_open = |row: &Row| row.result == RowResult::Open;
+        if rows.iter().any(|row| row.at.is_some()) && !rows.iter().any(is_open) {
+            remarks.extend(derived.still_red.iter().map(|command| Remark {
+                kind: RemarkKind::Unproven,
+                at: seen.len() - 1,
+                what: format!(
+                    "leaves no criterion open, but `{command}`, a check of the whole task, fails \
+                     as at the base"
+                ),
+            }));
+        }
         let protect = globs(&task.settings.protect)?;
         remarks.extend(protected(at, seen, claims, &protect)?);
         remarks.sort_by_key(|remark| remark.at);
@@ -211,12 +222,16 @@ impl<'a> Report<'a> {
             self.base.short(),
             self.head.short()
         );
-        let width = self.rows.iter().map(|row| row.result.word().len()).max().unwrap_or(0);
+        let word = |row: &Row| match row.result {
+            RowResult::Commit => "committed",
+            result => result.word(),
+        };
+        let width = self.rows.iter().map(|row| word(row).len()).max().unwrap_or(0);
         for row in &self.rows {
             let commit = row
                 .at
                 .map_or(String::new(), |at| format!("  ({})", self.seen[at].commit.id.short()));
-            let (line, word) = (row.line, row.result.word());
+            let (line, word) = (row.line, word(row));
             text.push_str(&format!("\n{line:>5}  {word:<width$}  {}{commit}", row.text));
         }
         for row in self.rows.iter().filter(|row| !row.why.is_empty()) {
@@ -259,10 +274,7 @@ impl<'a> Report<'a> {
             0 if self.rows.iter().all(|row| row.at.is_none()) => {
                 format!("The branch ticks nothing.{open}")
             }
-            0 if self.rows.iter().any(|row| row.result == RowResult::ByHand) => {
-                format!("Every tick of the branch is proven, or made by a human and allowed.{open}")
-            }
-            0 => format!("Every tick of the branch is proven.{open}"),
+            0 => format!("{}{open}", self.held()),
             10 => format!("Forged: the branch's records are false.{open}"),
             _ if self.only_by_hand() => format!(
                 "Not proven: some ticks rest on a human's word, which an agent can imitate. If you \
@@ -280,6 +292,25 @@ impl<'a> Report<'a> {
                 )
             }
             _ => format!("Not proven.{open}"),
+        }
+    }
+
+    /// What the ticks rest on, if all of them hold.
+    fn held(&self) -> String {
+        let number = |result| self.rows.iter().filter(|row| row.result == result).count();
+        let parts: Vec<String> = [
+            (RowResult::Check, "proven"),
+            (RowResult::Commit, "committed without a check"),
+            (RowResult::ByHand, "made by a human and allowed"),
+        ]
+        .into_iter()
+        .map(|(result, said)| (number(result), said))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, said)| format!("{number} {said}"))
+        .collect();
+        match number(RowResult::Commit) + number(RowResult::ByHand) {
+            0 => "Every tick of the branch is proven.".to_owned(),
+            _ => format!("Every tick of the branch holds: {}.", parts.join(", ")),
         }
     }
 

@@ -56,6 +56,7 @@ pub(super) fn told(event: &Event) -> String {
         EventKind::CriterionReopened { criterion, reason } => {
             format!("reopened: {}, {reason}", criterion.text)
         }
+        EventKind::TaskCheckFailed { reason, .. } => format!("the task's check: {reason}"),
         EventKind::EventPushed { provider, text, .. } => format!("event: {provider} {text}"),
         EventKind::EventsInjected { with, providers, .. } => {
             format!("injected: {with:?} {}", providers.join(" "))

@@ -13,7 +13,7 @@ use super::claims::{Claims, TickClaim};
 use super::records::same_checks;
 use super::seen::Seen;
 use crate::model::{
-    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, PathChange, Proof, Task, forget_tests,
+    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, Proof, Task, forget_tests,
     tests_are_there,
 };
 use crate::verify::checks::{CheckOptions, Checks};
@@ -107,6 +107,8 @@ pub struct Derived {
     pub ticks: Vec<DerivedTick>,
     /// Weakened tests that no check of a tick names.
     pub weakened: Vec<PathBuf>,
+    /// Checks of the whole task that are red at the head, as at the base.
+    pub still_red: Vec<String>,
 }
 
 /// Runs the checks of every tick, and all of them at the head. `Err` in the answer has the missing
@@ -177,7 +179,7 @@ pub async fn derive(
         tick.weakened = run.run_by(&tick.claim.key, &weakened)?;
     }
     weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
-    Ok(Ok(Derived { ticks, weakened }))
+    Ok(Ok(Derived { ticks, weakened, still_red: run.still_red(&proved) }))
 }
 
 impl Derivation<'_> {
@@ -301,9 +303,9 @@ impl Deriving<'_> {
         }
         add(&mut tick, &proved, ProofStage::Tick, &claim.key);
         if tick.why.is_empty() {
-            let range = &self.it.seen[claim.from].commit.id;
-            let changes = self.it.repo.between(range, commit)?;
-            tick.proof = self.proof(claim, &planned, &changes, &mut tick.why);
+            let from = &self.it.seen[claim.from].commit.id;
+            let worked = self.it.repo.changes_content(Some(from), commit, self.it.layout)?;
+            tick.proof = self.proof(claim, &planned, worked, &mut tick.why);
         }
         if tick.proof.is_none()
             && let Some(lacks) = self.it.lacks(rooms)?
@@ -332,7 +334,7 @@ impl Deriving<'_> {
         &self,
         claim: &TickClaim,
         planned: &[PlannedCheck],
-        changes: &[PathChange],
+        worked: bool,
         why: &mut Vec<String>,
     ) -> Option<Proof> {
         let first = |command: &str| self.first_seen.iter().find(|seen| seen.command == command);
@@ -342,10 +344,12 @@ impl Deriving<'_> {
         if planned.iter().any(was_red) {
             return Some(Proof::Check);
         }
-        let is_work = |change: &PathChange| !self.it.layout.is_state_file(&change.path);
         let text = &claim.key.text;
-        if !changes.iter().any(is_work) {
-            why.push(format!("no commit of `{text}` changes anything but the task's state files"));
+        if !worked {
+            why.push(format!(
+                "no commit of `{text}` changes more than the task's state files, white space, line \
+                 endings, or file modes"
+            ));
             return None;
         }
         let claims_check = matches!(claim.claimed, Some(Proof::Check | Proof::Tree));
@@ -423,19 +427,27 @@ impl Deriving<'_> {
         let mut own = proved.checks.iter().filter(|check| check.criteria.contains(&key));
         tick.green_at_head = own.all(CheckResult::passed);
         add(tick, proved, ProofStage::Head, &key);
-        // A check of the whole task that was red before may still be, with the same tests.
-        let is_no_worse = |check: &CheckResult| {
-            let mut before = self.base.iter().filter(|it| it.command == check.command);
-            before.any(|it| !it.passed() && worse(&it.tests, &check.tests).is_none())
-        };
+        // A check of the whole task that was red before may still be, while criteria are open.
         let broken = proved
             .checks
             .iter()
-            .filter(|check| check.whole_task && !check.passed() && !is_no_worse(check));
+            .filter(|check| check.whole_task && !check.passed() && !self.is_no_worse(check));
         tick.why.extend(broken.map(|check| format!("`{}` fails at the head", check.command)));
         if !tick.why.is_empty() {
             tick.proof = None;
         }
+    }
+
+    /// Was a check red at the base, too, and do no more of its tests fail now?
+    fn is_no_worse(&self, check: &CheckResult) -> bool {
+        let mut before = self.base.iter().filter(|it| it.command == check.command);
+        before.any(|it| !it.passed() && worse(&it.tests, &check.tests).is_none())
+    }
+
+    /// Checks of the whole task that were red at the base, and are red at the head.
+    fn still_red(&self, proved: &Proved) -> Vec<String> {
+        let red = |it: &&CheckResult| it.whole_task && !it.passed() && self.is_no_worse(it);
+        proved.checks.iter().filter(red).map(|it| it.command.clone()).collect()
     }
 }
 

@@ -110,7 +110,11 @@ impl GitRepo {
     }
 
     /// The tree of a commit, or the tree of that name.
-    fn tree<'r>(&self, repo: &'r Repository, id: &Oid) -> Result<git2::Tree<'r>, VerifyError> {
+    pub(super) fn tree<'r>(
+        &self,
+        repo: &'r Repository,
+        id: &Oid,
+    ) -> Result<git2::Tree<'r>, VerifyError> {
         git2::Oid::from_str(id.as_str())
             .and_then(|id| repo.find_object(id, None))
             .and_then(|object| object.peel_to_tree())

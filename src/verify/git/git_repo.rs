@@ -253,6 +253,15 @@ impl Repo for GitRepo {
         self.between_in(&self.lock(), before, after)
     }
 
+    fn changes_content(
+        &self,
+        from: Option<&Oid>,
+        to: &Oid,
+        layout: &Layout,
+    ) -> Result<bool, VerifyError> {
+        self.changes_content_in(&self.lock(), (from, to), layout)
+    }
+
     fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
         self.keep_in(&self.lock(), name, object)
     }

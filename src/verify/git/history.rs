@@ -133,11 +133,7 @@ impl GitRepo {
     ) -> Result<CommitSeen, VerifyError> {
         let failed = self.failed("read a commit");
         let commit = repo.find_commit(id).map_err(&failed)?;
-        let parent = match commit.parent(0) {
-            Ok(parent) => Some(parent.tree().map_err(&failed)?),
-            Err(error) if error.code() == ErrorCode::NotFound => None,
-            Err(error) => return Err(failed(error)),
-        };
+        let parent = self.parent_tree(&commit)?;
         let tree = commit.tree().map_err(&failed)?;
         let subject = subject(&commit);
         Ok(CommitSeen {
@@ -146,7 +142,21 @@ impl GitRepo {
             subject,
             merge: commit.parent_count() > 1,
             paths: self.difference(repo, parent.as_ref(), &tree)?,
+            formatting: false,
         })
+    }
+
+    /// The tree of a commit's first parent; none for the first commit.
+    pub(super) fn parent_tree<'r>(
+        &self,
+        commit: &Commit<'r>,
+    ) -> Result<Option<Tree<'r>>, VerifyError> {
+        let failed = self.failed("read a commit");
+        match commit.parent(0) {
+            Ok(parent) => parent.tree().map(Some).map_err(failed),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     pub(super) fn committed_in(

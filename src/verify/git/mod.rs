@@ -7,6 +7,7 @@
 
 mod back;
 mod branch;
+mod content;
 mod edited;
 mod excludes;
 mod files;

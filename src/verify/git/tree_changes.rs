@@ -17,11 +17,18 @@ pub(super) struct TreeFile {
     pub(super) id: Oid,
 }
 
+/// The bits of a mode that tell files, links, and submodules apart.
+const KIND: i32 = 0o170_000;
+
 impl TreeFile {
     /// Is the other one a file as well, or a link as well?
     pub(super) fn is_alike(self, other: Self) -> bool {
-        const KIND: i32 = 0o170_000;
         self.mode & KIND == other.mode & KIND
+    }
+
+    /// Is it a file, and not a link or a submodule?
+    pub(super) fn is_regular(self) -> bool {
+        self.mode & KIND == 0o100_000
     }
 }
 

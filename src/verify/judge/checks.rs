@@ -2,8 +2,8 @@
 //!
 //! Invariant: a command that was not run is not green. Not in this file: running them.
 
-use super::{Case, CommitsAlone};
-use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
+use super::{Case, CommitsAlone, counts};
+use crate::model::{CheckResult, CheckStatus, CommitSeen, Evidence, FindingKind, Proof, Weight};
 use crate::verify::excerpt::{excerpt, said};
 use crate::verify::format;
 use crate::verify::runner::worse;
@@ -250,7 +250,30 @@ impl Case<'_> {
                 ),
             );
         }
+        self.formatting_alone();
         Proof::Commit
+    }
+
+    /// Formatting can be the work on a criterion only if a check says so.
+    fn formatting_alone(&mut self) {
+        let evidence = self.evidence;
+        let work: Vec<&CommitSeen> = evidence.commits.iter().filter(|it| counts(it)).collect();
+        let is_work = evidence.worked_before || work.iter().any(|commit| !commit.formatting);
+        if work.is_empty() || is_work {
+            return;
+        }
+        let paths = work.iter().flat_map(|commit| &commit.paths).cloned().collect::<Vec<_>>();
+        self.find(
+            FindingKind::EmptyCommit,
+            Weight::Fails,
+            format!(
+                "This turn's commits change nothing but white space, line endings, or file modes: \
+                 {}. That is no work without a check that was red before it. Commit a change of \
+                 content. If the criterion asks for no more, only a human can help, with a \
+                 `verify` command that fails without the change.",
+                format::changes(&paths)
+            ),
+        );
     }
 }
 

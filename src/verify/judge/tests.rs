@@ -42,6 +42,7 @@ fn good() -> Evidence {
             ours: true,
             merge: false,
             paths: changed("src/lib.txt"),
+            formatting: false,
         }],
         worked_before: false,
         uncommitted: Vec::new(),

@@ -154,7 +154,7 @@ fn required_checks_that_are_missing_or_pass_already_are_refused_before_the_first
             "`notes exist` has no verify command"
         };
         let expected = format!(
-            "error: --require-checks refuses criteria that only a commit could prove:\n  \
+            "error: --require-checks refuses criteria that only a commit could speak for:\n  \
              tasks/demo/TASK.md:3: {why}\n"
         );
         assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
@@ -162,7 +162,7 @@ fn required_checks_that_are_missing_or_pass_already_are_refused_before_the_first
         // The table leaves the details to the error.
         let shown = crate::repo::finish(repo.run_command("turns: []\n", &["--require-checks"]));
         let stopped =
-            "\nStopped: --require-checks refuses criteria that only a commit could prove.\n";
+            "\nStopped: --require-checks refuses criteria that only a commit could speak for.\n";
         assert!(shown.stdout.contains(stopped), "{}", shown.stdout);
         assert!(!shown.stdout.contains(why), "{}", shown.stdout);
         assert_eq!(repo.task(), task);

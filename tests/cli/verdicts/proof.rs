@@ -239,8 +239,7 @@ fn a_run_that_proved_in_the_tree_says_so_and_how_to_prove_it_in_a_room() {
     assert_eq!(
         told(script, &[]),
         [
-            "every criterion passed, in the working tree, as `proof: tree` asks; no tests were put \
-             back.",
+            "1 passed in the working tree only, as `proof: tree` asks; no tests were put back.",
             "Next: to prove them in a proof room, too: ralph-copilot run demo --proof room",
             "Next: review the commits: git log --oneline",
         ]
