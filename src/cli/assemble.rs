@@ -16,12 +16,12 @@ use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
-pub(super) use self::notices::unknown_variables as about_unknown;
+pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
 pub(super) use self::plan::{RunPlan, limits, preflight, templates};
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::TaskContext;
+use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::harness::harness_table;
@@ -38,13 +38,14 @@ use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{ExitCode, ProofMode, Record, Reporter, Task, Tier};
+use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
-    Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
+    Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
+    RoomFolders, UNSIGNED,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -153,17 +154,26 @@ async fn finish(
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let (identity, identity_notice, identity_variables) = committer(claim.identity.take());
+    let committer = committer(claim.identity.take());
+    let signing = unsigned(&at.place, walls.tier())?;
+    let agent_variables = [&committer.variables[..], &signing[..]].concat();
+    let check_environment = match committer.notice {
+        // Tests of the project may set an identity of their own.
+        None => signing.clone(),
+        Some(_) => agent_variables.clone(),
+    };
+    let layout = prefixed(&at.layout, &settings);
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
-    let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
-    notices.splice(0..0, notices::notices(&preflight, &settings, &command, identity_notice)?);
+    let recipes = recipes(&claim, &task, &mount, &agent_variables, &rules.tmp).await?;
+    notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
+    notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
     let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
     let tools = or_notice(tools, &mut notices);
     let start = launch::starter(Start {
-        environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
+        environment: launch::environment(command.kind, &rules.tmp, &agent_variables)?,
         plugin: mount.plugin,
         run: claim.run.clone(),
         cwd: at.place.root().to_owned(),
@@ -194,10 +204,10 @@ async fn finish(
         templates,
         clock,
         stop: claim.stop,
-        layout: at.layout,
+        layout,
         folder: at.folder,
         preflight,
-        identity,
+        identity: committer.identity,
         rules,
         limits: limits(&settings),
         turn: turn_limits(&settings),
@@ -205,7 +215,7 @@ async fn finish(
         max_retries: settings.max_retries.map(NonZeroU32::get),
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
-        check_environment: identity_variables,
+        check_environment,
         around: around(walls.tier())?,
         baseline: if settings.baseline { BaselineRun::Taken } else { BaselineRun::Skipped },
         commits_alone: commits_alone(&settings),
@@ -330,17 +340,39 @@ fn record(
     Ok(Recording { events, gate: Arc::new(gate), notices })
 }
 
-/// Who commits, with a notice and variables for children if git does not know.
-fn committer(known: Option<Identity>) -> (Identity, Option<String>, Vec<(String, String)>) {
-    match known {
-        Some(identity) => (identity, None, launch::identity_variables(None)),
+/// Who commits: the runner itself, and its children through variables.
+struct Committer {
+    identity: Identity,
+    /// Says so if git does not know one.
+    notice: Option<String>,
+    variables: Vec<(String, String)>,
+}
+
+/// Children get the identity that git gives the human here: in a sandbox, git may not find the
+/// files that this depends on.
+fn committer(known: Option<Identity>) -> Committer {
+    let notice = match &known {
+        Some(_) => None,
         None => {
-            let ours = Identity::of_the_runner();
-            let notice = format!("git has no user name and email: commits are by {}", ours.author);
-            let variables = launch::identity_variables(Some(&ours));
-            (ours, Some(notice), variables)
+            let ours = Identity::of_the_runner().author;
+            Some(format!("git has no user name and email: commits are by {ours}"))
         }
-    }
+    };
+    let identity = known.unwrap_or_else(Identity::of_the_runner);
+    Committer { notice, variables: launch::owned(identity.environment()), identity }
+}
+
+/// The variables that keep git from signing in a sandbox, which hides the keys; none if git does
+/// not sign here.
+pub(super) fn unsigned(place: &RepoContext, tier: Tier) -> Result<Vec<(String, String)>, Failure> {
+    let signs = tier.is_sandboxed() && place.repo.signs(&environment::variable)?;
+    Ok(if signs { launch::owned(UNSIGNED) } else { Vec::new() })
+}
+
+/// The layout whose commits begin as the settings say.
+pub(super) fn prefixed(layout: &Layout, settings: &Settings) -> Layout {
+    let prefix = settings.commit_prefix.as_ref().map_or("", CommitPrefix::as_str);
+    layout.clone().with_commit_prefix(prefix)
 }
 
 /// The bridge for criteria that run a recipe. Fails now, not at night, if such a criterion is

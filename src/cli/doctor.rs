@@ -169,6 +169,12 @@ fn repository(
         )),
         Err(error) => findings.push(DoctorFinding::bad("identity", &Failure::from(error))),
     }
+    let tier = tier::choose(settings.sandbox, place.root()).map(|chosen| chosen.tier);
+    let unsigned = tier.map(|tier| assemble::unsigned(place, tier));
+    if unsigned.is_ok_and(|it| it.is_ok_and(|it| !it.is_empty())) {
+        let hint = "sign them in the morning, or run with `--sandbox=off`";
+        findings.push(DoctorFinding::note("signing", assemble::UNSIGNED_COMMITS, hint));
+    }
     if let Some(holder) = place.holder() {
         findings.push(DoctorFinding::note(
             "lock",

@@ -124,6 +124,7 @@ impl DryRun<'_> {
         let values = IterationValues {
             iteration: self.state.iteration + 1,
             task_name: self.plan.task.name.clone(),
+            commit_prefix: assemble::prefixed(&self.at.layout, &self.plan.settings).prefix(),
             task_folder: self.at.layout.folder().display().to_string(),
             task_content: self.plan.task.source.clone(),
             guardrails_content: read(GUARDRAILS),

@@ -25,7 +25,6 @@ use crate::hooks::{Plugin, PluginUse};
 use crate::model::{ExitCode, Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::sys::remove_tree;
-use crate::verify::Identity;
 
 /// Variables that send requests over http through a proxy.
 const PROXIES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -248,10 +247,9 @@ fn past_proxies(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(OsString, Opt
     except.into()
 }
 
-pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
-    let Some(identity) = identity else { return Vec::new() };
-    let variables = identity.environment().into_iter();
-    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+/// Variables as the environments of children take them.
+pub(super) fn owned<const N: usize>(variables: [(&str, &str); N]) -> Vec<(String, String)> {
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 /// The cost of a prompt by model. If the user names a model that is known to cost a premium

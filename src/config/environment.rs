@@ -45,6 +45,7 @@ pub fn from_environment(
         agent: variables.typed("AGENT")?,
         via: variables.word("VIA", "neither `acp` nor `cli`")?,
         branch: variables.typed("BRANCH")?,
+        commit_prefix: variables.typed("COMMIT_PREFIX")?,
         allow_dirty: variables.flag("ALLOW_DIRTY")?,
         lenient: variables.flag("LENIENT")?,
         require_checks: variables.flag("REQUIRE_CHECKS")?,

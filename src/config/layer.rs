@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{GatewayLayer, Span};
 use crate::model::{
-    Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox, Service, Via,
-    VisiblePath, WriteScope,
+    CommitPrefix, Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
+    Service, Via, VisiblePath, WriteScope,
 };
 
 /// Where a value was written, strongest first.
@@ -80,6 +80,8 @@ pub struct LayerSettings {
     pub via: Option<Via>,
     /// The branch to be on.
     pub branch: Option<String>,
+    /// What commit messages begin with.
+    pub commit_prefix: Option<CommitPrefix>,
     /// Go on although the human left changes in the tree.
     pub allow_dirty: Option<bool>,
     /// Start although something in TASK.md looks like a criterion or a check and is neither.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
-    Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
-    Service, Via, VisiblePath, WriteScope,
+    CommitPrefix, Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
+    Sandbox, Service, Via, VisiblePath, WriteScope,
 };
 
 /// The winning value, for `doctor`.
@@ -58,6 +58,8 @@ macro_rules! settings {
             pub agent: Option<String>,
             /// The branch to be on, where one was named.
             pub branch: Option<String>,
+            /// What commit messages begin with, where the project wants something.
+            pub commit_prefix: Option<CommitPrefix>,
             /// Wall time a run may use, where it is limited.
             pub max_duration: Option<Span>,
             /// Premium requests a run may use, where they are limited.
@@ -108,6 +110,8 @@ macro_rules! settings {
             let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
             let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
             let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
+            let commit_prefix =
+                optional(&mut chosen, "commit_prefix", layers, |values| values.commit_prefix.clone());
             let max_duration =
                 optional(&mut chosen, "max_duration", layers, |values| values.max_duration);
             let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |values| {
@@ -136,6 +140,7 @@ macro_rules! settings {
                 model,
                 agent,
                 branch,
+                commit_prefix,
                 max_duration,
                 max_premium_requests,
                 max_tokens,

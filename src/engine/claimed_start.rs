@@ -122,7 +122,7 @@ fn without_work(
         return Ok(Vec::new());
     }
     let from = Checkpoint { head: start.clone(), ..repo.checkpoint()? };
-    let since = repo.since(&from, &layout.prefix())?.commits;
+    let since = repo.since(&from, layout)?.commits;
     let mut without = Vec::new();
     for (key, worked) in claims() {
         match since.iter().find(|it| it.id == *worked) {

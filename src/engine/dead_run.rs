@@ -151,7 +151,7 @@ impl ResumeContext<'_> {
             && !dirty.iter().any(|change| change.path == layout.file(STATE));
         let record =
             format!("{} (iteration {} was cut off)", layout.state_message(), told.iteration);
-        let since = repo.since(checkpoint, &layout.prefix())?;
+        let since = repo.since(checkpoint, layout)?;
         // An earlier resume got as far as this commit, and was cut off itself.
         let put_back = since.commits.iter().any(|commit| commit.subject == record);
         let progress = match (put_back, recorded, &view.current) {

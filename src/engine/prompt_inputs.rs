@@ -23,6 +23,7 @@ impl Run {
         let values = IterationValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
+            commit_prefix: parts.layout.prefix(),
             task_folder: folder_of(&parts.layout),
             task_content: iteration.task.source.clone(),
             guardrails_content: text_of(GUARDRAILS),
@@ -51,6 +52,7 @@ impl Run {
         let values = ContinuationValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
+            commit_prefix: parts.layout.prefix(),
             task_folder: folder_of(&parts.layout),
             next_criterion: iteration.criterion.key.text.clone(),
             next_line: iteration.criterion.line,
@@ -70,6 +72,7 @@ impl Run {
         let values = StopValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
+            commit_prefix: parts.layout.prefix(),
             task_folder: folder_of(&parts.layout),
             next_criterion: iteration.criterion.key.text.clone(),
             next_line: iteration.criterion.line,

@@ -101,7 +101,6 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::VerifyChanged
         | FindingKind::TaskTextChanged
         | FindingKind::TaskUnreadable
-        | FindingKind::WrongPrefix
         | FindingKind::HistoryRewritten
         | FindingKind::OperationInProgress
         | FindingKind::SecretCommitted
@@ -125,6 +124,8 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::NotReproducible
         | FindingKind::TurnStuck
         | FindingKind::RecipeFailed
+        | FindingKind::WrongPrefix
+        | FindingKind::TaskReformatted
         | FindingKind::NoProgressEntry => false,
     }
 }

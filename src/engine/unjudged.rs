@@ -3,7 +3,7 @@
 //! Invariant: changes one byte of TASK.md for each, and nothing else; counts no attempt. A dead
 //! run's journal names these ticks (`dead_run`). Without one, as in a fresh clone, the history
 //! does: the runner commits the state after each verdict, so a later commit with the task's
-//! prefix belongs to an agent whose run died. A tick in any other commit is the human's.
+//! mark belongs to an agent whose run died. A tick in any other commit is the human's.
 
 use std::collections::BTreeSet;
 
@@ -93,9 +93,8 @@ struct Unjudged {
 
 /// Finds them. Returns `None` if everything was judged.
 fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, EngineError> {
-    let prefix = layout.prefix();
     let agents = |commit: &Ancestor| {
-        commit.subject.starts_with(&prefix) && !layout.is_state_message(&commit.subject)
+        layout.marks(&commit.subject) && !layout.is_state_message(&commit.subject)
     };
     let mut commits = Vec::new();
     for commit in repo.ancestors(None)? {

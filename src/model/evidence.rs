@@ -199,6 +199,9 @@ pub struct TaskFileChange {
     pub verify_changed: bool,
     /// Any other difference of the text.
     pub text_changed: bool,
+    /// Only the form of the Markdown differs, as after a formatter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reformatted: bool,
     /// The file cannot be read or understood any more, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -227,6 +230,7 @@ impl TaskFileChange {
             added: Vec::new(),
             verify_changed: false,
             text_changed: false,
+            reformatted: false,
             unreadable: None,
         }
     }
@@ -253,9 +257,9 @@ pub struct CommitSeen {
     pub id: Oid,
     /// The first line of its message.
     pub subject: String,
-    /// Whether the subject begins with `ralph(<task>): `.
+    /// Whether the subject is marked with `ralph(<task>): `, at most behind a type or a ticket.
     pub ours: bool,
-    /// More than one parent.
+    /// It is a merge, or came with one: other work, made elsewhere.
     pub merge: bool,
     /// Paths changed against its first parent, without the state files; a long list
     /// is cut.

@@ -6,6 +6,7 @@
 
 mod audit;
 mod check;
+mod commit_prefix;
 mod diagnostic;
 mod event;
 mod evidence;
@@ -30,6 +31,7 @@ mod verdict;
 
 pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{CheckResult, CheckStatus, TestCount, all_passed};
+pub use commit_prefix::CommitPrefix;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{

@@ -253,7 +253,7 @@ each_field! {
     RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
     TaskFileChange {
         by, focus_ticked, others_ticked, unticked, removed, added, verify_changed, text_changed,
-        unreadable,
+        reformatted, unreadable,
     }
     Turn {
         end, calls, denied, undecided, updates, unknown, usage, said: SAID, fault, millis,

@@ -106,6 +106,8 @@ pub enum FindingKind {
     VerifyChanged,
     /// Other text of TASK.md was changed.
     TaskTextChanged,
+    /// The Markdown of TASK.md was formatted anew: its form is put back.
+    TaskReformatted,
     /// TASK.md cannot be understood any more.
     TaskUnreadable,
     /// The human changed TASK.md meanwhile.

@@ -23,6 +23,7 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
     let full = IterationValues {
         iteration: 2,
         task_name: text(),
+        commit_prefix: text(),
         task_folder: text(),
         task_content: text(),
         guardrails_content: text(),
@@ -52,6 +53,7 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
     let continuation = ContinuationValues {
         iteration: 2,
         task_name: text(),
+        commit_prefix: text(),
         task_folder: text(),
         next_criterion: text(),
         next_line: 3,
@@ -62,6 +64,7 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
     let stop = StopValues {
         iteration: 2,
         task_name: text(),
+        commit_prefix: text(),
         task_folder: text(),
         next_criterion: text(),
         next_line: 3,

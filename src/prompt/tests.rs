@@ -11,6 +11,7 @@ fn values() -> IterationValues {
     IterationValues {
         iteration: 1,
         task_name: "demo".into(),
+        commit_prefix: "ralph(demo): ".into(),
         task_folder: "tasks/demo".into(),
         task_content: "# Demo\n- [ ] The client retries\n- [ ] Another".into(),
         guardrails_content: String::new(),
@@ -84,6 +85,7 @@ fn the_continuation_after_a_denial() {
     let values = ContinuationValues {
         iteration: 7,
         task_name: "demo".into(),
+        commit_prefix: "ralph(demo): ".into(),
         task_folder: "tasks/demo".into(),
         next_criterion: "The client retries".into(),
         next_line: 2,
@@ -226,6 +228,7 @@ fn a_continuation_is_bounded_too() {
     let values = ContinuationValues {
         iteration: 1,
         task_name: "demo".into(),
+        commit_prefix: "ralph(demo): ".into(),
         task_folder: "tasks/demo".into(),
         next_criterion: "The client retries".into(),
         next_line: 2,
@@ -258,7 +261,7 @@ fn without_a_folder_the_built_in_templates_are_used() {
 
 #[test]
 fn errors_give_the_place_and_the_reason() {
-    let known = "attempt, date, feedback, guardrails_content, human_changes, iteration, lessons, \
+    let known = "attempt, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, \
                  max_attempts, next_criterion, next_line, progress_content, project_context, \
                  task_content, task_folder, task_name, verify_commands";
     let unknown = |place: &str, name: &str| {

@@ -14,6 +14,8 @@ pub struct IterationValues {
     pub iteration: u32,
     /// The task's name.
     pub task_name: String,
+    /// What every commit message begins with.
+    pub commit_prefix: String,
     /// The task's folder, relative to the repository, `/`-separated.
     pub task_folder: String,
     /// The text of TASK.md.
@@ -55,6 +57,8 @@ pub struct ContinuationValues {
     pub iteration: u32,
     /// The task's name.
     pub task_name: String,
+    /// What every commit message begins with.
+    pub commit_prefix: String,
     /// The task's folder, relative to the repository, `/`-separated.
     pub task_folder: String,
     /// The text of the criterion in focus.
@@ -75,6 +79,8 @@ pub struct StopValues {
     pub iteration: u32,
     /// The task's name.
     pub task_name: String,
+    /// What every commit message begins with.
+    pub commit_prefix: String,
     /// The task's folder, relative to the repository, `/`-separated.
     pub task_folder: String,
     /// The text of the criterion in focus.

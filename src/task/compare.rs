@@ -1,10 +1,11 @@
 //! Compares two versions of a TASK.md, criterion by criterion.
 //!
 //! Invariant: a criterion is identified by its text as written, so rewording one removes it and
-//! adds another. Who changed the file is not decided here.
+//! adds another. Where only the form of the Markdown differs, criteria correspond by their order. Who changed the file is not decided here.
 
 use std::collections::HashMap;
 
+use super::form::same_content;
 use super::lookup::usable;
 use crate::model::{
     Attribution, Criterion, CriterionKey, Severity, Task, TaskFileChange, VerifyCommand,
@@ -26,11 +27,15 @@ pub fn compare(
     if change.unreadable.is_some() && after.criteria.is_empty() {
         return change;
     }
+    let differs = without_ticks(before) != without_ticks(after);
+    let same =
+        differs && change.unreadable.is_none() && same_content(&before.source, &after.source);
     let now = by_key(&after.criteria);
     let then = by_key(&before.criteria);
     change.verify_changed = before.settings.verify != after.settings.verify;
-    for old in &before.criteria {
-        let Some(new) = now.get(&old.key) else {
+    for (at, old) in before.criteria.iter().enumerate() {
+        let new = if same { after.criteria.get(at) } else { now.get(&old.key).copied() };
+        let Some(new) = new else {
             change.removed.push(old.key.clone());
             continue;
         };
@@ -42,10 +47,11 @@ pub fn compare(
         }
         change.verify_changed |= !commands(&old.verify).eq(commands(&new.verify));
     }
-    let added = after.criteria.iter().filter(|new| !then.contains_key(&new.key));
+    let added = after.criteria.iter().filter(|new| !same && !then.contains_key(&new.key));
     change.added = added.map(|new| new.key.clone()).collect();
     let explained = change.verify_changed || !change.removed.is_empty() || !change.added.is_empty();
-    change.text_changed = !explained && without_ticks(before) != without_ticks(after);
+    change.reformatted = same && !explained;
+    change.text_changed = differs && !same && !explained;
     change
 }
 
@@ -151,7 +157,7 @@ mod tests {
         assert_eq!(after(|text| text.replace("verify: make\n", "")), changed);
         // Moving a command does not change it.
         let moved = after(|text| text.replace("# T\n", "# T\n\n"));
-        assert_eq!(moved, TaskFileChange { text_changed: true, ..unchanged() });
+        assert_eq!(moved, TaskFileChange { reformatted: true, ..unchanged() });
     }
 
     #[test]
@@ -159,8 +165,28 @@ mod tests {
         let changed = TaskFileChange { text_changed: true, ..unchanged() };
         assert_eq!(after(|text| text.replace("# T", "# U")), changed);
         assert_eq!(after(|text| text.replace("make\n", "make\nallow: curl x\n")), changed);
-        assert_eq!(after(|text| text.trim_end().to_owned()), changed);
-        assert_eq!(after(|text| text.replace('\n', "\r\n")), changed);
+    }
+
+    #[test]
+    fn a_formatter_changes_no_criterion() {
+        let ticked = TaskFileChange { focus_ticked: true, reformatted: true, ..unchanged() };
+        let formatted = |text: &str| text.replace("[ ] a", "[x] a").replace("- ", "* ");
+        assert_eq!(after(formatted), ticked);
+        assert_eq!(after(|text| formatted(text).replace('\n', "\r\n")), ticked);
+        let before = parse("t", b"* [ ] a_b\n* [ ] c\n");
+        let escaped = parse("t", b"- [ ] a\\_b\n- [x] c\n");
+        let change = compare(&before, &escaped, &key("a_b"), Attribution::Unknown);
+        let expected = TaskFileChange {
+            others_ticked: vec![key("c")],
+            reformatted: true,
+            ..TaskFileChange::none(Attribution::Unknown)
+        };
+        assert_eq!(change, expected);
+        // An escape within a command is another command.
+        let before = parse("t", b"- [ ] a\n  - verify: make a_b\n");
+        let escaped = parse("t", b"- [ ] a\n  - verify: make a\\_b\n");
+        let change = compare(&before, &escaped, &key("a"), Attribution::Unknown);
+        assert!(change.verify_changed && !change.reformatted, "{change:?}");
     }
 
     #[test]

@@ -150,6 +150,7 @@ mod tests {
              stuck_threshold: 3\n\
              on_stuck: skip\n\
              model: claude-sonnet-4.5\n\
+             commit_prefix: 'feat:'\n\
              require_checks: true\n\
              write_scope: task\n\
              proof: end\n\
@@ -175,6 +176,7 @@ mod tests {
             stuck_threshold: Some(3),
             on_stuck: Some(OnStuck::Skip),
             model: Some("claude-sonnet-4.5".into()),
+            commit_prefix: Some("feat:".parse().expect("a prefix")),
             require_checks: Some(true),
             write_scope: Some(WriteScope::Task),
             proof: Some(ProofMode::End),

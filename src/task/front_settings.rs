@@ -15,10 +15,10 @@ use serde::{
 use serde_saphyr::{Location, Spanned};
 
 use super::{diagnostics::quote, front_policy::FrontPolicy};
-use crate::model::{Device, GatewayUse, ReadableFile, Service, TaskSettings};
+use crate::model::{CommitPrefix, Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 24] = [
+const KEYS: [(&str, &str); 25] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -26,6 +26,7 @@ const KEYS: [(&str, &str); 24] = [
     ("stuck_threshold", "a whole number of at least 1, such as `3`"),
     ("on_stuck", "`stop` or `skip`"),
     ("model", "the name of a model"),
+    ("commit_prefix", CommitPrefix::TAKES),
     ("require_checks", "`true` or `false`"),
     ("write_scope", "`workspace` or `task`"),
     ("proof", "`room`, `end`, or `tree`"),
@@ -259,6 +260,11 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                 "model" => {
                     let written = map.next_value()?;
                     read.settings.model = read.value("model", written, name);
+                }
+                "commit_prefix" => {
+                    let written = map.next_value()?;
+                    read.settings.commit_prefix =
+                        read.value("commit_prefix", written, |text| text.parse().ok());
                 }
                 "require_checks" => {
                     let written = map.next_value()?;

@@ -29,16 +29,20 @@ pub(super) struct Scanned {
     pub(super) criteria: Vec<Criterion>,
 }
 
+/// The Markdown of a TASK.md.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
+}
+
 /// Reads the Markdown that begins at byte `body`.
 pub(super) fn scan<'a>(
     lines: &Lines<'a>,
     body: usize,
     diagnostics: &mut Diagnostics<'a>,
 ) -> Scanned {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_FOOTNOTES;
     let mut walk = Walk {
         lines,
         diagnostics,
@@ -48,7 +52,7 @@ pub(super) fn scan<'a>(
         skipping: false,
         block: None,
     };
-    for (event, range) in Parser::new_ext(&lines.source()[body..], options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(&lines.source()[body..], options()).into_offset_iter() {
         walk.event(event, range.start + body..range.end + body);
     }
     walk.found

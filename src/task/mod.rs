@@ -10,6 +10,7 @@ mod compare;
 mod diagnostics;
 mod discover;
 mod error;
+mod form;
 mod front_matter;
 mod front_policy;
 mod front_settings;

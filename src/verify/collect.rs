@@ -91,7 +91,7 @@ pub struct Collected {
 pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, VerifyError> {
     let layout = inputs.layout;
     let status = repo.status()?;
-    let since = repo.since(inputs.checkpoint, &layout.prefix())?;
+    let since = repo.since(inputs.checkpoint, layout)?;
     let net = union(repo.committed_since(inputs.origin)?, &status);
     let seen = Seen { repo, inputs, status: &status, commits: &since.commits };
 

@@ -268,6 +268,14 @@ impl Case<'_> {
                 "Verify commands in TASK.md were changed or removed. Only the human may change them.",
             );
         }
+        if change.reformatted {
+            self.find(
+                FindingKind::TaskReformatted,
+                Weight::Said,
+                "TASK.md was formatted anew with the same content, as a `pre-commit` hook that \
+                 formats Markdown does: the runner puts the human's form back.",
+            );
+        }
         if change.text_changed {
             self.find(
                 FindingKind::TaskTextChanged,
@@ -335,10 +343,10 @@ impl Case<'_> {
         if !foreign.is_empty() {
             self.find(
                 FindingKind::WrongPrefix,
-                Weight::Fails,
+                Weight::Said,
                 format!(
-                    "Commit messages do not begin with `{prefix}`: {}. Every commit of a turn must; a \
-                     human's commits during a turn cannot be told from the agent's.",
+                    "Commit messages do not begin with `{prefix}`: {}. The runner's commit after the \
+                     turn names the criterion.",
                     format::list(&foreign)
                 ),
             );
@@ -353,7 +361,7 @@ impl Case<'_> {
                 Weight::Fails,
                 format!("This turn made no commit. {how}"),
             );
-        } else if foreign.len() < evidence.commits.len() {
+        } else {
             self.find(
                 FindingKind::EmptyCommit,
                 Weight::Fails,
@@ -458,8 +466,10 @@ impl Case<'_> {
     fn task_mend(&self, result: &VerdictResult) -> Option<Repair> {
         let change = &self.evidence.task_file;
         match (change.by, result) {
-            (Attribution::Unchanged | Attribution::Human, _)
-            | (Attribution::Agent | Attribution::Unknown, VerdictResult::Pass(_)) => None,
+            (Attribution::Unchanged | Attribution::Human, _) => None,
+            (Attribution::Agent | Attribution::Unknown, VerdictResult::Pass(_)) => {
+                change.reformatted.then_some(Repair::RestoreTask { keep_tick: true })
+            }
             (
                 Attribution::Agent | Attribution::Unknown,
                 VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive,
@@ -479,10 +489,10 @@ pub fn worked(evidence: &Evidence) -> Option<&Oid> {
         .map(|commit| &commit.id)
 }
 
-/// Does a commit count as work on the task? It needs our prefix, and a change outside the state
-/// files. A merge brings other people's work, so it does not count.
+/// Does a commit count as work on the task? It needs a change outside the state files, whatever its
+/// message says. A merge brings other people's work, so neither it nor they count.
 pub(super) fn counts(commit: &CommitSeen) -> bool {
-    commit.ours && !commit.merge && !commit.paths.is_empty()
+    !commit.merge && !commit.paths.is_empty()
 }
 
 #[cfg(test)]

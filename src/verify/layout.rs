@@ -24,12 +24,22 @@ const STATE_UPDATE: &str = "state update";
 pub struct Layout {
     task: String,
     folder: PathBuf,
+    commit_prefix: String,
 }
 
 impl Layout {
     /// `folder` is relative to the repository's root.
     pub fn new(task: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
-        Self { task: task.into(), folder: folder.into() }
+        Self { task: task.into(), folder: folder.into(), commit_prefix: String::new() }
+    }
+
+    /// The same, with a text that commit subjects begin with, because a hook of the project wants
+    /// it. Only new commits have it: [`Self::marks`] does not ask for it.
+    #[must_use]
+    pub fn with_commit_prefix(self, prefix: &str) -> Self {
+        let prefix = prefix.trim();
+        let commit_prefix = if prefix.is_empty() { String::new() } else { format!("{prefix} ") };
+        Self { commit_prefix, ..self }
     }
 
     /// The task's name.
@@ -68,9 +78,28 @@ impl Layout {
             })
     }
 
-    /// The prefix of every commit subject of this task.
+    /// What every commit subject of this task begins with.
     pub fn prefix(&self) -> String {
+        format!("{}{}", self.commit_prefix, self.mark())
+    }
+
+    /// What tells the commits of this task from others.
+    fn mark(&self) -> String {
         format!("ralph({}): ", self.task)
+    }
+
+    /// The rest of a subject after the task's mark. A configured prefix or a hook may have put a
+    /// type or a ticket in front of it. A commit that quotes or amends another one is not marked.
+    fn after_mark<'s>(&self, subject: &'s str) -> Option<&'s str> {
+        let (before, rest) = subject.split_once(&self.mark())?;
+        let in_front =
+            before.ends_with(' ') && !before.ends_with("! ") && !before.contains(['"', '\'']);
+        (before.is_empty() || in_front).then_some(rest)
+    }
+
+    /// Whether a commit with this subject says that it belongs to this task.
+    pub fn marks(&self, subject: &str) -> bool {
+        self.after_mark(subject).is_some()
     }
 
     /// The message of the runner's own commits.
@@ -81,7 +110,7 @@ impl Layout {
     /// Whether a commit with this subject is one of the runner's own, as far as that can be
     /// told from its words.
     pub fn is_state_message(&self, subject: &str) -> bool {
-        let rest = subject.strip_prefix(&self.state_message());
+        let rest = self.after_mark(subject).and_then(|rest| rest.strip_prefix(STATE_UPDATE));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
     }
 
@@ -139,6 +168,28 @@ mod tests {
         let layout = Layout::new("demo", "");
         assert!(layout.is_state_file(Path::new("TASK.md")));
         assert!(!layout.is_state_file(Path::new("sub/TASK.md")));
+    }
+
+    #[test]
+    fn a_type_or_a_ticket_may_stand_in_front_of_the_mark() {
+        let layout = Layout::new("demo", "x");
+        for subject in ["ralph(demo): a", "feat: ralph(demo): a", "[AB-12] ralph(demo): a"] {
+            assert!(layout.marks(subject), "{subject}");
+        }
+        for subject in [
+            "a",
+            "feat: a",
+            "ralph(other): a",
+            "ralph(demo):a",
+            "Revert \"ralph(demo): a\"",
+            "fixup! ralph(demo): a",
+            "xralph(demo): a",
+        ] {
+            assert!(!layout.marks(subject), "{subject}");
+        }
+        let state = layout.clone().with_commit_prefix(" chore:").state_message();
+        assert_eq!(state, "chore: ralph(demo): state update");
+        assert!(layout.is_state_message(&state), "without the setting, too");
     }
 
     #[test]

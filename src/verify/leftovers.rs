@@ -1,7 +1,7 @@
 //! Leftovers of a run of ours that died.
 //!
 //! Invariant: changes nothing. Uncommitted changes count as ours only if HEAD is the commit that
-//! the dead run's journal names, or has only commits with the task's prefix on top of it.
+//! the dead run's journal names, or has only commits with the task's mark on top of it.
 //! [`Repo::save_attempt`] and [`Repo::back_to`] put them back.
 
 use super::collect::without_state;
@@ -31,7 +31,7 @@ pub fn leftovers(
     layout: &Layout,
     checkpoint: &Checkpoint,
 ) -> Result<Leftovers, VerifyError> {
-    let since = repo.since(checkpoint, &layout.prefix())?;
+    let since = repo.since(checkpoint, layout)?;
     if since.history != History::Straight || since.commits.iter().any(|commit| !commit.ours) {
         return Ok(Leftovers::Foreign);
     }
@@ -51,10 +51,11 @@ pub fn left_work(
     layout: &Layout,
     checkpoint: &Checkpoint,
 ) -> Result<Option<Oid>, VerifyError> {
-    let since = repo.since(checkpoint, &layout.prefix())?;
+    let since = repo.since(checkpoint, layout)?;
     let straight = since.history == History::Straight;
     let commits = since.commits.into_iter().rev();
-    for commit in commits.filter(|_| straight) {
+    // A human may have committed since, and only the mark tells whose a commit is.
+    for commit in commits.filter(|commit| straight && commit.ours) {
         if is_work(repo, &commit, layout)? {
             return Ok(Some(commit.id));
         }

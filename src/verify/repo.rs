@@ -65,6 +65,16 @@ impl Identity {
     }
 }
 
+/// The variables that make a child's git leave commits and tags unsigned. A run's children inherit
+/// no configuration in variables that these would replace.
+pub const UNSIGNED: [(&str, &str); 5] = [
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "commit.gpgSign"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "tag.gpgSign"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+];
+
 /// Does a run continue with uncommitted work in the tree?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dirt {
@@ -197,14 +207,20 @@ pub trait Repo: Send + Sync {
     fn git_dir(&self) -> &Path;
 
     /// The identity that git would commit with, from its configuration and from variables such as
-    /// `GIT_AUTHOR_NAME`, which win. `None` if git would refuse to commit.
+    /// `GIT_AUTHOR_NAME`, which win. `None` if git would refuse to commit, or guess.
     ///
     /// # Errors
-    /// If the configuration cannot be read.
+    /// If git cannot be started.
     fn identity(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError>;
+
+    /// Does the human's git sign commits or tags here, unless told otherwise?
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError>;
 
     /// Can a run begin, and on which commit? Changes nothing except HEAD, and that only for
     /// [`Branch::Named`]. Call [`Repo::exclude`] first, or the runner's own files are taken for the
@@ -244,12 +260,12 @@ pub trait Repo: Send + Sync {
     /// If the tree cannot be read.
     fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// The changes to the branch since a checkpoint; `prefix` distinguishes our commits from
+    /// The changes to the branch since a checkpoint; `layout` distinguishes our commits from
     /// others.
     ///
     /// # Errors
     /// If commits cannot be read.
-    fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
+    fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError>;
 
     /// HEAD and its first parents, newest first, down to but without `until`, at most [`COMMITS`];
     /// nothing where HEAD is on no branch.

@@ -50,7 +50,7 @@ pub fn stretches(commits: &[Ancestor], layout: &Layout) -> Vec<Stretch> {
         rest = older;
         let Some(parent) = &commit.parent else { continue };
         // Such a commit was made for an agent, or by one before the runner was killed.
-        if commit.subject.starts_with(&layout.prefix()) {
+        if layout.marks(&commit.subject) {
             continue;
         }
         match found.last_mut() {

@@ -5,8 +5,11 @@
 #[path = "../support/repo.rs"]
 #[expect(dead_code, reason = "the command line's own tests use the rest of it")]
 mod repo;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod around;
+mod commits;
 #[cfg(target_os = "linux")]
 mod locks;
 mod midrun;

@@ -250,6 +250,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
             &IterationValues {
                 iteration: 1,
                 task_name: secret(),
+                commit_prefix: secret(),
                 task_folder: secret(),
                 task_content: secret(),
                 guardrails_content: secret(),
@@ -271,6 +272,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
             &ContinuationValues {
                 iteration: 1,
                 task_name: secret(),
+                commit_prefix: secret(),
                 task_folder: secret(),
                 next_criterion: secret(),
                 next_line: 1,
@@ -283,6 +285,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
             &StopValues {
                 iteration: 1,
                 task_name: secret(),
+                commit_prefix: secret(),
                 task_folder: secret(),
                 next_criterion: secret(),
                 next_line: 1,

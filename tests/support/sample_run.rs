@@ -72,6 +72,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
             added: vec![],
             verify_changed: false,
             text_changed: false,
+            reformatted: false,
             unreadable: None,
         },
         history: History::Straight,

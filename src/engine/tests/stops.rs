@@ -77,7 +77,7 @@ async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
                 place.tick("one");
                 place.commit("ralph(demo): one");
             }),
-            // A commit whose prefix is another's cannot be taken back.
+            // A commit whose message is of another form.
             act(|place| {
                 place.write("two.txt", "work\n");
                 place.tick("two");
@@ -90,8 +90,8 @@ async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
     insta::assert_snapshot!(only(&scene.told(), &["stop", "verdict"]).join("\n"), @"
     stop: left, 1 checks
     verdict: Pass(Check) NoProgressEntry
-    stop: left, 0 checks, WrongPrefix
-    verdict: Fail WrongPrefix NoProgressEntry
+    stop: left, 1 checks
+    verdict: Pass(Commit) NoProgressEntry WrongPrefix
     ");
 }
 

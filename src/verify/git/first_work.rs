@@ -67,5 +67,5 @@ fn turns_began(layout: &Layout, commit: &Commit<'_>) -> Option<String> {
 }
 
 fn is_of(layout: &Layout, commit: &Commit<'_>) -> bool {
-    subject(commit).starts_with(&layout.prefix())
+    layout.marks(&subject(commit))
 }

@@ -130,7 +130,11 @@ impl Repo for GitRepo {
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError> {
-        self.identity_in(&self.lock(), variable)
+        self.identity_of_git(variable)
+    }
+
+    fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError> {
+        Ok(self.is_set("commit.gpgSign", variable)? || self.is_set("tag.gpgSign", variable)?)
     }
 
     fn preflight(
@@ -158,8 +162,8 @@ impl Repo for GitRepo {
         self.ignored_in(&self.lock())
     }
 
-    fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
-        self.since_in(&self.lock(), checkpoint, prefix)
+    fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError> {
+        self.since_in(&self.lock(), checkpoint, layout)
     }
 
     fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {

@@ -3,6 +3,7 @@
 //! Invariant: the cost grows with the new commits since the checkpoint, not with the age of the
 //! repository. Not in this file: the working tree.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use git2::{Commit, ErrorCode, ObjectType, Repository, Sort, Tree, message_trailers_strs};
@@ -13,6 +14,7 @@ use super::plain::oid;
 use super::tree_changes::{TreeChange, tree_changes};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
+use crate::verify::layout::Layout;
 use crate::verify::repo::{Ancestor, COMMITS, Since};
 
 /// Where HEAD points.
@@ -57,7 +59,7 @@ impl GitRepo {
         &self,
         repo: &Repository,
         checkpoint: &Checkpoint,
-        prefix: &str,
+        layout: &Layout,
     ) -> Result<Since, VerifyError> {
         let failed = self.failed("read the history");
         let base = git2::Oid::from_str(checkpoint.head.as_str()).map_err(&failed)?;
@@ -78,14 +80,20 @@ impl GitRepo {
         };
         let mut commits = Vec::new();
         if let Some(head) = head.filter(|_| known) {
-            let mut walk = repo.revwalk().map_err(&failed)?;
-            walk.set_sorting(Sort::TOPOLOGICAL).map_err(&failed)?;
-            walk.push(head).map_err(&failed)?;
-            walk.hide(base).map_err(&failed)?;
-            for id in walk.take(COMMITS) {
-                commits.push(self.seen(repo, id.map_err(&failed)?, prefix)?);
+            let walk = |line: bool| {
+                let mut walk = repo.revwalk()?;
+                if line {
+                    walk.simplify_first_parent()?;
+                }
+                walk.set_sorting(Sort::TOPOLOGICAL)?;
+                walk.push(head)?;
+                walk.hide(base)?;
+                walk.take(COMMITS).collect::<Result<Vec<_>, _>>()
+            };
+            let line: HashSet<git2::Oid> = walk(true).map_err(&failed)?.into_iter().collect();
+            for id in walk(false).map_err(&failed)?.into_iter().rev() {
+                commits.push(self.seen(repo, id, layout, line.contains(&id))?);
             }
-            commits.reverse();
         }
         let in_progress = in_progress(repo.state()).map(|(what, _)| what);
         Ok(Since { history, commits, in_progress })
@@ -129,7 +137,8 @@ impl GitRepo {
         &self,
         repo: &Repository,
         id: git2::Oid,
-        prefix: &str,
+        layout: &Layout,
+        is_on_line: bool,
     ) -> Result<CommitSeen, VerifyError> {
         let failed = self.failed("read a commit");
         let commit = repo.find_commit(id).map_err(&failed)?;
@@ -138,9 +147,9 @@ impl GitRepo {
         let subject = subject(&commit);
         Ok(CommitSeen {
             id: oid(id),
-            ours: subject.starts_with(prefix),
+            ours: layout.marks(&subject),
             subject,
-            merge: commit.parent_count() > 1,
+            merge: commit.parent_count() > 1 || !is_on_line,
             paths: self.difference(repo, parent.as_ref(), &tree)?,
             formatting: false,
         })

@@ -1,57 +1,80 @@
-//! Who git would commit as: variables before configuration, author and committer apart.
+//! What the human's git says of its configuration in this working tree.
+//!
+//! Invariant: git is asked, because only it knows every form of conditional include; it runs no
+//! hook, filter, or other program for these questions. A guess from the machine's name is no answer.
 
-use git2::{Config, ErrorCode, Repository};
+use std::process::Command;
 
 use super::git_repo::GitRepo;
+use crate::sys::env;
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Identity, Person};
 
+/// The variables that name a person for git.
+const PERSON: [&str; 5] =
+    ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"];
+
 impl GitRepo {
-    pub(super) fn identity_in(
+    pub(super) fn identity_of_git(
         &self,
-        repo: &Repository,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError> {
-        let failed = self.failed("read the configuration");
-        let config = repo.config().and_then(|mut config| config.snapshot()).map_err(&failed)?;
-        let sources = Sources { variable, config };
-        let author = sources.person("AUTHOR", "author").map_err(&failed)?;
-        let committer = sources.person("COMMITTER", "committer").map_err(&failed)?;
+        let person = |role: &str| {
+            let said = self.ask_git(
+                &["-c", "user.useConfigOnly=true", "var", &format!("GIT_{role}_IDENT")],
+                variable,
+            )?;
+            Ok::<_, VerifyError>(said.and_then(|said| parsed(&said)))
+        };
+        let (author, committer) = (person("AUTHOR")?, person("COMMITTER")?);
         Ok(author.zip(committer).map(|(author, committer)| Identity { author, committer }))
     }
-}
 
-/// Where a name can come from.
-struct Sources<'v> {
-    variable: &'v dyn Fn(&str) -> Option<String>,
-    config: Config,
-}
-
-impl Sources<'_> {
-    fn person(&self, variables: &str, section: &str) -> Result<Option<Person>, git2::Error> {
-        let name = match (self.variable)(&format!("GIT_{variables}_NAME")) {
-            // Set but empty: git refuses it and does not look further.
-            Some(name) => Some(name),
-            None => self.configured(section, "name")?,
-        };
-        let email = match (self.variable)(&format!("GIT_{variables}_EMAIL")) {
-            Some(email) => Some(email),
-            None => self.configured(section, "email")?.or_else(|| (self.variable)("EMAIL")),
-        };
-        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        Ok(said(name).zip(said(email)).map(|(name, email)| Person { name, email }))
+    /// The value of a boolean setting; `false` if it is not set or invalid.
+    pub(super) fn is_set(
+        &self,
+        name: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<bool, VerifyError> {
+        let said = self.ask_git(&["config", "--type=bool", "--get", name], variable)?;
+        Ok(said.as_deref() == Some("true"))
     }
 
-    /// The configured identity for this role, or the general one.
-    fn configured(&self, section: &str, what: &str) -> Result<Option<String>, git2::Error> {
-        for section in [section, "user"] {
-            match self.config.get_string(&format!("{section}.{what}")) {
-                Ok(value) if !value.trim().is_empty() => return Ok(Some(value)),
-                Ok(_) => {}
-                Err(error) if error.code() == ErrorCode::NotFound => {}
-                Err(error) => return Err(error),
+    /// The output of a git command in the working tree, or `None` if it fails.
+    fn ask_git(
+        &self,
+        args: &[&str],
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<String>, VerifyError> {
+        let mut git = Command::new("git");
+        git.args(args).current_dir(&self.root).env("LC_ALL", "C");
+        for (name, _) in std::env::vars_os() {
+            let said = name.to_string_lossy();
+            // The configuration that the human names is the human's; another repository is not this.
+            if env::is_git_context(&said) && !said.starts_with("GIT_CONFIG") {
+                git.env_remove(&name);
             }
         }
-        Ok(None)
+        for name in PERSON {
+            match variable(name) {
+                Some(value) => git.env(name, value),
+                None => git.env_remove(name),
+            };
+        }
+        let output = git.output().map_err(|source| VerifyError::Io {
+            operation: "ask git in",
+            path: self.root.clone(),
+            source,
+        })?;
+        let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        Ok(output.status.success().then_some(said))
     }
+}
+
+/// The person in `NAME <EMAIL> SECONDS ZONE`.
+fn parsed(said: &str) -> Option<Person> {
+    let (name, rest) = said.rsplit_once('<')?;
+    let (email, _) = rest.split_once('>')?;
+    let (name, email) = (name.trim().to_owned(), email.trim().to_owned());
+    (!name.is_empty() && !email.is_empty()).then_some(Person { name, email })
 }

@@ -87,8 +87,8 @@ const SPOILS: [Spoil; 27] = [
     (FindingKind::EmptyCommit, Weight::Fails, |e| {
         e.commits.iter_mut().for_each(|commit| commit.paths.clear());
     }),
-    (FindingKind::WrongPrefix, Weight::Fails, |e| {
-        e.commits.iter_mut().for_each(|commit| commit.ours = false);
+    (FindingKind::EmptyCommit, Weight::Fails, |e| {
+        e.commits.iter_mut().for_each(|commit| commit.merge = true);
     }),
     (FindingKind::HistoryRewritten, Weight::Fails, |e| e.history = History::Rewritten),
     (FindingKind::WrongBranch, Weight::Fails, |e| e.history = History::Detached),
@@ -141,6 +141,18 @@ fn each_spoiled_turn_is_refused_for_its_own_reason_alone() {
         assert!(!matches!(verdict.result, VerdictResult::Pass(_)), "{kind:?}");
         assert_eq!(verdict.tampered(), weight == Weight::Tampering, "{kind:?}");
     }
+}
+
+#[test]
+fn a_formatted_task_is_put_back_with_its_tick() {
+    let mut evidence = good();
+    evidence.task_file.by = Attribution::Unknown;
+    evidence.task_file.reformatted = true;
+    let verdict = verdict(&evidence);
+    assert!(matches!(verdict.result, VerdictResult::Pass(_)), "{verdict:#?}");
+    let found: Vec<_> = verdict.findings.iter().map(|it| (it.kind, it.weight)).collect();
+    assert_eq!(found, [(FindingKind::TaskReformatted, Weight::Said)]);
+    assert_eq!(verdict.repairs, [Repair::RestoreTask { keep_tick: true }]);
 }
 
 #[test]

@@ -331,6 +331,7 @@ pub(super) fn compare(before: &[u8], after: &[u8], by: Attribution) -> TaskFileC
         added: missing(&new, &old),
         verify_changed: false,
         text_changed: rest(before) != rest(after),
+        reformatted: false,
         unreadable: None,
     }
 }

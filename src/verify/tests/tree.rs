@@ -96,7 +96,7 @@ fn names_that_are_no_utf8_survive_every_way() {
         &Identity::of_the_runner(),
     )
     .expect("committed");
-    let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    let since = repo.since(&checkpoint, &layout()).expect("history");
     assert_eq!(since.commits[0].paths, seen);
     assert!(repo.exists_at(&since.commits[0].id, &odd).expect("looked"));
     fs::write(scene.root.join(&odd), "agent").expect("written");
@@ -120,7 +120,7 @@ fn history_that_grew_tells_its_commits() {
     let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
-    let same = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    let same = repo.since(&checkpoint, &layout()).expect("history");
     assert_eq!((same.history, same.commits.len()), (History::Straight, 0));
 
     scene.write("src/new.txt", "x");
@@ -133,7 +133,7 @@ fn history_that_grew_tells_its_commits() {
     scene.git(&["checkout", "-q", "main"]);
     scene.git(&["merge", "-q", "--no-ff", "-m", "ralph(demo): merge", "side"]);
 
-    let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    let since = repo.since(&checkpoint, &layout()).expect("history");
     assert_eq!(since.history, History::Straight);
     let told: Vec<_> = since
         .commits
@@ -143,7 +143,7 @@ fn history_that_grew_tells_its_commits() {
     assert_eq!(told.len(), 4);
     assert_eq!(told[0], ("ralph(demo): one - x", true, false, 2));
     assert!(told.contains(&("ralph(demo):no space", false, false, 0)));
-    assert!(told.contains(&("side work", false, false, 1)));
+    assert!(told.contains(&("side work", false, true, 1)));
     assert_eq!(told[3], ("ralph(demo): merge", true, true, 1));
     assert_eq!(
         repo.committed_since(&checkpoint.head).expect("difference"),
@@ -158,7 +158,7 @@ fn history_that_did_not_grow_is_told_apart() {
     scene.commit_all("second");
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
-    let now = || repo.since(&checkpoint, "ralph(demo): ").expect("history").history;
+    let now = || repo.since(&checkpoint, &layout()).expect("history").history;
     let home = || scene.git(&["checkout", "-qfB", "main", checkpoint.head.as_str()]);
 
     scene.git(&["commit", "-q", "--amend", "-m", "ralph(demo): amended"]);
