@@ -95,6 +95,15 @@ impl Harness {
         Ok(Some(Self { start, now, known, found, changes }))
     }
 
+    /// Changed files that the task allows to change: the tests in them may be others than at the
+    /// start.
+    pub(super) fn allowed(&self, rules: &ProofRules<'_>) -> Vec<PathBuf> {
+        let (start, now) = (self.start.paths(), self.now.paths());
+        let changed = |path: &&PathBuf| start.get(*path) != now.get(*path);
+        let allowed = start.keys().chain(now.keys().filter(|path| !start.contains_key(*path)));
+        allowed.filter(|path| rules.may_change.is_match(path)).filter(changed).cloned().collect()
+    }
+
     /// The changes with which a green check must fail.
     pub(super) fn mutants(
         &self,

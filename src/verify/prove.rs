@@ -148,7 +148,8 @@ impl Again {
             if !matches!(role, Role::NewTests) {
                 proved.wrote.extend(harness.written(&ran, rules));
             }
-            results.extend(ran.into_iter().map(|check| rules.compared(check.result)));
+            let allowed = harness.allowed(rules);
+            results.extend(ran.into_iter().map(|check| rules.compared(check.result, &allowed)));
         }
         let put_back = proved.put_back.get_or_insert_with(PutBackRun::default);
         match role {
@@ -211,9 +212,11 @@ async fn first_run(
     let green: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
     let mut again = with_later(shown, rules, &green, (room.human(), known))?;
     if harness.found.edits.is_empty() {
-        let checks = std::mem::take(&mut proved.checks);
-        proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
+        // Tests inside product files that changed hold the criterion anyway.
         if harness.found.inline_tests.is_empty() {
+            let allowed = harness.allowed(rules);
+            let checks = std::mem::take(&mut proved.checks).into_iter();
+            proved.checks = checks.map(|check| rules.compared(check, &allowed)).collect();
             let mutants = mutant_runs(&harness, rules, planned, &proved.checks);
             return Ok(First { proved, again, mutants });
         }

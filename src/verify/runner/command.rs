@@ -17,6 +17,8 @@ pub struct Invocation {
     pub summary: Summary,
     /// An option or a `!` allows a run without tests, or with failed ones.
     pub lenient: bool,
+    /// An option picks tests by their names.
+    pub filtered: bool,
 }
 
 /// How deep `sh -c` may nest.
@@ -59,8 +61,28 @@ fn read(text: &str, depth: usize, found: &mut Vec<Invocation>) {
             }
         };
         let lenient = asked.lenient || command.must_fail;
-        found.push(Invocation { runner, summary, lenient });
+        let filtered = asked.filtered;
+        found.push(Invocation { runner, summary, lenient, filtered });
     }
+}
+
+/// Whether a line starts a program that does nothing but run tests, and that is no known runner. A
+/// script or a recipe may compare something else beside tests that are not there.
+pub(super) fn runs_only_tests(text: &str) -> bool {
+    only_tests(text, 0)
+}
+
+fn only_tests(text: &str, depth: usize) -> bool {
+    scan(text).iter().any(|command| {
+        let words = unwrapped(&command.words);
+        match words::shell_script(words) {
+            Some(script) => depth < MOST_DEPTH && only_tests(script, depth + 1),
+            None => {
+                let decides = command.usage == Use::Status && !command.conditional;
+                decides && words::runner(words).is_none() && words::is_tester(words)
+            }
+        }
+    })
 }
 
 /// The remaining requirement, depending on how the line uses the command's result.

@@ -1,6 +1,6 @@
 //! Whether a green exit status is the result of tests that ran.
 
-use super::command::{Invocation, Summary, invocations};
+use super::command::{Invocation, Summary, invocations, runs_only_tests};
 use super::report::{TestReport, TestRunner, TestTally};
 use crate::model::TestCount;
 
@@ -45,7 +45,10 @@ pub fn judge_tests(command: &str, exit_ok: bool, report: &TestReport) -> Judgmen
             let lenient = own.iter().any(|it| it.lenient);
             // Another one of the same runner may list tests, or print in its own way.
             let mixed = own.len() > required;
-            one(runner, required, lenient, mixed, tally)
+            let filtered = own.iter().any(|it| it.filtered);
+            let tally = tally.cloned().unwrap_or_default();
+            let tally = if filtered { tally.without_files() } else { tally };
+            one(runner, required, lenient, mixed, &tally)
         } else if own.is_empty() {
             tally.map_or(Judgment::ExitStatus, |tally| unasked(runner, tally))
         } else {
@@ -62,6 +65,9 @@ pub fn judge_tests(command: &str, exit_ok: bool, report: &TestReport) -> Judgmen
             Judgment::Green | Judgment::Red | Judgment::ExitStatus => {}
         }
     }
+    if best == Judgment::ExitStatus && report.is_empty() && runs_only_tests(command) {
+        return Judgment::NothingRan { why: "its summary says that no test ran".to_owned() };
+    }
     best
 }
 
@@ -71,11 +77,9 @@ fn one(
     required: usize,
     lenient: bool,
     mixed: bool,
-    tally: Option<&TestTally>,
+    tally: &TestTally,
 ) -> Judgment {
     let name = runner.name();
-    let nothing = TestTally::default();
-    let tally = tally.unwrap_or(&nothing);
     let no_summary = || Judgment::Incomplete { why: format!("`{name}` printed no summary") };
     if runner == TestRunner::Gradle {
         return gradle(tally, lenient);

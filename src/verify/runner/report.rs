@@ -180,6 +180,8 @@ pub struct TestTally {
     pub failed: u64,
     /// Tests that were skipped, ignored, or only planned.
     pub skipped: u64,
+    /// Files among those that passed: no test of theirs ran, or they have none.
+    pub files: u64,
     /// TestNames of tests that passed, where they are printed.
     pub passed_names: TestNames,
     /// TestNames of tests that failed, where they are printed.
@@ -194,9 +196,17 @@ impl TestTally {
         self.passed.saturating_add(self.failed)
     }
 
+    /// Without the files that passed: with a pattern of names, a file whose tests do not match it
+    /// passes, too.
+    pub(super) fn without_files(mut self) -> Self {
+        self.passed = self.passed.saturating_sub(std::mem::take(&mut self.files));
+        self
+    }
+
     fn count(&self, runner: TestRunner) -> TestCount {
         let names = &self.passed_names;
-        let complete = names.complete() && names.total() >= self.passed && !self.only_failures;
+        let complete =
+            names.complete() && names.total() + self.files >= self.passed && !self.only_failures;
         TestCount {
             runner: runner.name().to_owned(),
             ran: if self.only_failures { 0 } else { self.ran() },
@@ -222,13 +232,22 @@ impl TestTally {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
     tallies: BTreeMap<TestRunner, TestTally>,
+    empty: bool,
 }
 
 impl TestReport {
-    pub(super) fn new(tallies: impl IntoIterator<Item = (TestRunner, TestTally)>) -> Self {
+    pub(super) fn new(
+        tallies: impl IntoIterator<Item = (TestRunner, TestTally)>,
+        empty: bool,
+    ) -> Self {
         let nothing = TestTally::default();
         let tallies = tallies.into_iter().filter(|(_, tally)| *tally != nothing).collect();
-        Self { tallies }
+        Self { tallies, empty }
+    }
+
+    /// Whether a summary, of whatever runner, says that no test ran, and none that one did.
+    pub(super) fn is_empty(&self) -> bool {
+        self.empty
     }
 
     /// The report of a runner, if it printed anything.

@@ -18,6 +18,7 @@ pub enum Summary {
 pub(super) struct Demand {
     pub(super) summary: Summary,
     pub(super) lenient: bool,
+    pub(super) filtered: bool,
 }
 
 /// The output that a runner with these arguments must print.
@@ -80,7 +81,8 @@ pub(super) fn asked(runner: TestRunner, arguments: &[&str], command: &ShellComma
     // `gradle check` may have nothing but linters to run.
     let asks_for_tests = |word: &&str| word.ends_with("test") || word.ends_with("Test");
     let checks_only = runner == TestRunner::Gradle && !arguments.iter().any(asks_for_tests);
-    Demand { summary, lenient: checks_only || line.lenient() }
+    let filtered = line.any(&["--test-name-pattern", "--test-skip-pattern", "--test-only"]);
+    Demand { summary, lenient: checks_only || line.lenient(), filtered }
 }
 
 struct Line<'a> {

@@ -17,6 +17,16 @@ pub(super) fn running(line: &str) -> Option<u64> {
     rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?.parse().ok()
 }
 
+/// The name of a doctest holds its line, which moves: `src/lib.rs - mul (line 5)`.
+fn without_line(name: &str) -> String {
+    match name.split_once(" (line ").and_then(|(item, rest)| Some((item, rest.split_once(')')?))) {
+        Some((item, (line, kind))) if line.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{item}{kind}")
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
 /// `test tests::one ... ok`
 pub(super) fn named(line: &str, tally: &mut TestTally) {
     let Some((name, result)) =
@@ -25,9 +35,9 @@ pub(super) fn named(line: &str, tally: &mut TestTally) {
         return;
     };
     if result == "ok" || result.starts_with("ok <") {
-        tally.passed_names.add(name);
+        tally.passed_names.add(&without_line(name));
     } else if result.starts_with("FAILED") {
-        tally.failed_names.add(name);
+        tally.failed_names.add(&without_line(name));
     }
 }
 

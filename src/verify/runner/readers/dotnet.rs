@@ -1,11 +1,12 @@
-//! `dotnet test`: one line for each project, or a summary of all of them.
+//! `dotnet test`: one line for each project, or a summary of all of them: in one line, or, by
+//! Microsoft.Testing.Platform, below `Test run summary: Passed!`.
 
 use super::line::{LineReader, after};
 use crate::verify::runner::report::TestTally;
 
 #[derive(Default)]
 pub(super) struct Dotnet {
-    /// The numbers of a verbose run follow.
+    /// The numbers follow, one in each line.
     total: bool,
 }
 
@@ -29,10 +30,14 @@ impl LineReader for Dotnet {
         } else if text.starts_with("Total tests: ") {
             self.total = true;
             tally.ended += 1;
+        } else if line.starts_with("Test run summary: ") {
+            self.total = true;
+            tally.banner = true;
+            tally.ended += 1;
         } else if self.total && line.starts_with("  ") {
-            tally.passed += of("Passed:");
-            tally.failed += of("Failed:");
-            tally.skipped += of("Skipped:");
+            tally.passed += of("Passed:") + of("succeeded:");
+            tally.failed += of("Failed:") + of("failed:");
+            tally.skipped += of("Skipped:") + of("skipped:");
         } else {
             self.total = false;
             if text.starts_with("No test is available in ")

@@ -27,7 +27,7 @@ impl LineReader for Mocha {
         } else if self.over && text.ends_with(" failing") {
             tally.failed += before(text, "failing").unwrap_or(0);
             tally.passed = tally.passed.saturating_sub(std::mem::take(&mut self.hooks));
-        } else if !self.over && line.starts_with("    ") {
+        } else if !self.over {
             if let Some(name) = marked(line, &["✔", "✓"]) {
                 tally.passed_names.add(without_duration(name));
             } else if let Some((number, name)) = text.split_once(") ")

@@ -3,6 +3,7 @@
 mod cargo;
 mod ctest;
 mod dotnet;
+mod empty;
 mod go;
 mod jest;
 mod jvm;
@@ -15,6 +16,7 @@ mod python;
 mod ruby;
 mod vitest;
 
+pub(super) use self::empty::AnySummary;
 pub(super) use self::line::LineReader;
 use super::report::TestRunner;
 
@@ -31,7 +33,7 @@ pub(super) fn reader(runner: TestRunner) -> Box<dyn LineReader> {
         TestRunner::Node => Box::new(node::Node::default()),
         TestRunner::Maven => Box::new(jvm::Maven),
         TestRunner::Gradle => Box::new(jvm::Gradle),
-        TestRunner::Ctest => Box::new(ctest::Ctest),
+        TestRunner::Ctest => Box::new(ctest::Ctest::default()),
         TestRunner::Rspec => Box::new(ruby::Rspec::default()),
         TestRunner::Minitest => Box::new(ruby::Minitest),
         TestRunner::Phpunit => Box::new(php::Phpunit::default()),

@@ -37,27 +37,45 @@ impl LineReader for Node {
         }
         let text = line.trim();
         if let Some(name) = text.strip_prefix("ok ").and_then(numbered) {
-            if !name.ends_with("# SKIP") {
-                tally.passed_names.add(name);
-            }
+            add_passed(name, tally);
         } else if let Some(name) = text.strip_prefix("not ok ").and_then(numbered) {
             add_failed(name, tally);
-        } else if let Some(name) = marked(line, &["✔"]) {
-            tally.passed_names.add(without_duration(name));
-        } else if let Some(name) = marked(line, &["✖"]) {
-            add_failed(without_duration(name), tally);
+        } else if let Some(name) = marked(line, &["✔"]).and_then(timed) {
+            add_passed(name, tally);
+        } else if let Some(name) = marked(line, &["✖"]).and_then(timed) {
+            add_failed(name, tally);
         }
+    }
+}
+
+/// A result's name. A heading such as `✖ failing tests:` has no time.
+fn timed(text: &str) -> Option<&str> {
+    let name = without_duration(text);
+    (name.len() < text.len()).then_some(name)
+}
+
+fn add_passed(name: &str, tally: &mut TestTally) {
+    if is_file(name) {
+        tally.files += 1;
+    } else if !name.contains(" # SKIP") {
+        tally.passed_names.add(name);
     }
 }
 
 /// A file that cannot be loaded fails by its own name. Once it can be, only its tests have names.
 fn add_failed(name: &str, tally: &mut TestTally) {
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
-    let is_file =
-        matches!(ending, Some("js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx"));
-    if !is_file {
+    if !is_file(name) {
         tally.failed_names.add(name);
     }
+}
+
+/// Whether a result is a file's: a path, not a sentence that ends with one.
+fn is_file(name: &str) -> bool {
+    if name.contains(' ') && !name.contains('/') {
+        return false;
+    }
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("js" | "cjs" | "mjs" | "jsx" | "ts" | "cts" | "mts" | "tsx"))
 }
 
 /// `2 - seven`

@@ -1,7 +1,7 @@
 //! pytest and unittest.
 
 use super::line::{LineReader, add, after, before};
-use crate::verify::runner::report::TestTally;
+use crate::verify::runner::report::{TestNames, TestTally};
 
 /// `=== 2 passed, 1 skipped in 0.01s ===`
 #[derive(Default)]
@@ -10,6 +10,9 @@ pub(super) struct Pytest {
     sugar: bool,
     /// How many tests it found, if it says so.
     collected: Option<u64>,
+    /// Tests that failed themselves, and one name for each subtest that failed, as listed.
+    failed: TestNames,
+    parts: TestNames,
 }
 
 impl LineReader for Pytest {
@@ -32,13 +35,61 @@ impl LineReader for Pytest {
             tally.ended += 1;
             self.sugar = true;
         } else if self.sugar {
-            self.sugar = line.starts_with("   ") && count(line, tally, None);
+            self.sugar = line.starts_with("   ") && self.count(line, tally, None);
         } else if summary(line) {
             tally.ended += 1;
-            count(line, tally, self.collected.take());
+            let collected = self.collected.take();
+            self.count(line, tally, collected);
+            *self = Self::default();
         }
-        named(line, tally);
+        self.named(line, tally);
     }
+}
+
+impl Pytest {
+    /// Adds the numbers of a line. A test whose teardown fails has two results, and each failed
+    /// subtest is one more: no more tests ran than were found.
+    fn count(&self, line: &str, tally: &mut TestTally, collected: Option<u64>) -> bool {
+        let of = |words: &[&str]| words.iter().filter_map(|word| before(line, word)).sum::<u64>();
+        let passed = of(&["passed", "xfailed", "xpassed"]);
+        let failed = of(&["failed", "error", "errors"]);
+        let skipped = of(&["skipped"]);
+        let own = failed.saturating_sub(self.parts.total());
+        let ran = (passed + own).min(collected.unwrap_or(u64::MAX));
+        let only_parts = self.parts.hashes().difference(self.failed.hashes()).count() as u64;
+        add(tally, ran, own + only_parts, 0);
+        tally.skipped += skipped;
+        passed + failed + skipped > 0
+    }
+
+    /// `tests/test_app.py::test_one PASSED  [ 33%]`, `FAILED tests/test_app.py::test_one - …`,
+    /// `SUBFAILED[part](n=1) tests/test_app.py::test_one - …`
+    fn named(&mut self, line: &str, tally: &mut TestTally) {
+        if let Some((name, rest)) = line.split_once(" PASSED") {
+            let rest = rest.trim();
+            if name.contains("::") && (rest.is_empty() || rest.starts_with(['[', '('])) {
+                tally.passed_names.add(name);
+            }
+        } else if let Some(rest) = line.strip_prefix("FAILED ")
+            && rest.contains("::")
+        {
+            let name = rest.split(" - ").next().unwrap_or(rest);
+            self.failed.add(name);
+            tally.failed_names.add(name);
+        } else if let Some(rest) = line.strip_prefix("SUBFAILED")
+            && let Some(name) = whole_item(rest)
+        {
+            self.parts.add(name);
+            tally.failed_names.add(name);
+        }
+    }
+}
+
+/// The test of a subtest: `[part](n=1) tests/test_app.py::test_one - …`.
+fn whole_item(rest: &str) -> Option<&str> {
+    let rest = rest.split(" - ").next()?;
+    let start = rest[..rest.find("::")?].rfind(' ')?;
+    Some(&rest[start + 1..])
 }
 
 /// Whether a line is the last one of a session: a list of numbers and a duration.
@@ -61,33 +112,6 @@ fn collected(line: &str) -> Option<u64> {
     let of = |words: [&str; 2]| words.iter().find_map(|word| before(line, word));
     let items = before(line, "selected").or_else(|| of(["items", "item"]))?;
     Some(items + of(["errors", "error"]).unwrap_or(0))
-}
-
-/// Adds the numbers of a line. A test whose teardown fails has two results, and one with subtests
-/// has more: no more tests ran than were found.
-fn count(line: &str, tally: &mut TestTally, collected: Option<u64>) -> bool {
-    let of = |words: &[&str]| words.iter().filter_map(|word| before(line, word)).sum::<u64>();
-    let passed = of(&["passed", "xfailed", "xpassed"]);
-    let failed = of(&["failed", "error", "errors"]);
-    let skipped = of(&["skipped"]);
-    let ran = (passed + failed).min(collected.unwrap_or(u64::MAX));
-    add(tally, ran, failed, 0);
-    tally.skipped += skipped;
-    passed + failed + skipped > 0
-}
-
-/// `tests/test_app.py::test_one PASSED  [ 33%]`, `FAILED tests/test_app.py::test_one - …`
-fn named(line: &str, tally: &mut TestTally) {
-    if let Some((name, rest)) = line.split_once(" PASSED") {
-        let rest = rest.trim();
-        if name.contains("::") && (rest.is_empty() || rest.starts_with(['[', '('])) {
-            tally.passed_names.add(name);
-        }
-    } else if let Some(rest) = line.strip_prefix("FAILED ")
-        && rest.contains("::")
-    {
-        tally.failed_names.add(rest.split(" - ").next().unwrap_or(rest));
-    }
 }
 
 /// `Ran 3 tests in 0.000s`, a blank line, `OK (skipped=1)`
@@ -117,9 +141,19 @@ impl LineReader for Unittest {
         } else if let Some(name) =
             line.strip_suffix(" ... FAIL").or_else(|| line.strip_suffix(" ... ERROR"))
         {
-            tally.failed_names.add(whole_test(name));
+            if !is_pseudo_test(name) {
+                tally.failed_names.add(whole_test(name));
+            }
         }
     }
+}
+
+/// What unittest reports in place of tests: a module that cannot be loaded, and what surrounds the
+/// tests of a class or a module.
+fn is_pseudo_test(name: &str) -> bool {
+    const AROUND: [&str; 4] =
+        ["setUpClass (", "tearDownClass (", "setUpModule (", "tearDownModule ("];
+    name.contains("(unittest.loader._FailedTest") || AROUND.iter().any(|it| name.starts_with(it))
 }
 
 /// The test of a subtest: `  test_sq (tests.T.test_sq) [msg] (n=4)`.

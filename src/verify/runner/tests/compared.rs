@@ -85,6 +85,45 @@ fn a_test_that_failed_more_than_once_counts_once() {
     assert_eq!(none[0].ran, 1);
 }
 
+/// What unittest prints for a module that the work adds, and for the surroundings of tests.
+#[test]
+fn a_pseudo_test_of_unittest_need_not_pass() {
+    for failed in [
+        "test_remove (unittest.loader._FailedTest.test_remove) ... ERROR",
+        "tests.test_remove (unittest.loader._FailedTest) ... ERROR",
+        "setUpClass (tests.test_remove.RemoveTest) ... ERROR",
+        "setUpModule (tests.test_remove) ... ERROR",
+    ] {
+        let start = format!("{failed}\n\nRan 1 test in 0.000s\n\nFAILED (errors=1)\n");
+        let start = report(start.as_bytes());
+        let green = report(
+            b"test_a (tests.test_remove.RemoveTest.test_a) ... ok\n\nRan 1 test in 0.000s\n\nOK\n",
+        );
+        assert_eq!(still_failing(&start, &green), 0, "{failed}");
+        assert_eq!(at_least_as_many(&start, &green), Ok(()), "{failed}");
+    }
+}
+
+#[test]
+fn a_doctest_keeps_its_name_if_its_line_moves() {
+    let run = |line: &str, how: &str, result: &str, passed: u64| {
+        let failed = 1 - passed;
+        let text = format!(
+            "   Doc-tests calc\n\nrunning 1 test\ntest src/lib.rs - mul (line {line}){how} ... \
+             {result}\n\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored; 0 \
+             measured; 0 filtered out; finished in 0.1s\n"
+        );
+        report(text.as_bytes())
+    };
+    for how in ["", " - compile", " - compile fail"] {
+        let (start, green) = (run("5", how, "FAILED", 0), run("11", how, "ok", 1));
+        assert_eq!(start[0].failed.len(), 1);
+        assert_eq!(still_failing(&start, &green), 0, "{how}");
+    }
+    let (start, other) = (run("5", "", "FAILED", 0), run("11", " - compile", "ok", 1));
+    assert_eq!(still_failing(&start, &other), 1);
+}
+
 /// `make test` whose recipe is `go test ./...`: only what fails is shown.
 #[test]
 fn go_without_v_counts_nothing() {

@@ -5,7 +5,7 @@ use super::{report, sample};
 
 /// How a sample that ended with 0 is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Want {
+pub(super) enum Want {
     Green,
     ExitStatus,
     Silenced,
@@ -13,7 +13,7 @@ enum Want {
     Incomplete,
 }
 
-fn kind(judgment: &Judgment) -> Option<Want> {
+pub(super) fn kind(judgment: &Judgment) -> Option<Want> {
     match judgment {
         Judgment::Red => None,
         Judgment::ExitStatus => Some(Want::ExitStatus),
@@ -290,6 +290,9 @@ fn dotnet() {
         ("dotnet test", sample!("dotnet-green"), Green),
         ("dotnet test --logger 'console;verbosity=normal'", sample!("dotnet-verbose"), Green),
         ("dotnet test", sample!("dotnet-terminal"), Green),
+        ("dotnet test", sample!("dotnet-platform"), Green),
+        ("dotnet test", sample!("dotnet-platform-zero"), NothingRan),
+        ("dotnet test || true", sample!("dotnet-platform-red"), Incomplete),
         ("dotnet test --filter Nothing", sample!("dotnet-zero"), NothingRan),
         ("dotnet test || true", sample!("dotnet-red"), Incomplete),
         ("dotnet test", b"Build succeeded.\n", Incomplete),

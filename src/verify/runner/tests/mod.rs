@@ -7,6 +7,7 @@
 mod commands;
 mod compared;
 mod judged;
+mod recorded;
 mod streaming;
 
 use super::{TestReport, TestScanner};

@@ -74,5 +74,6 @@ fn the_counts_are_the_runners_own() {
     assert_eq!(counts(sample!("rspec-red"), TestRunner::Rspec), (1, 1, 1));
     assert_eq!(counts(sample!("minitest-red"), TestRunner::Minitest), (1, 1, 1));
     assert_eq!(counts(sample!("phpunit-red"), TestRunner::Phpunit), (1, 1, 1));
+    assert_eq!(counts(sample!("dotnet-platform-red"), TestRunner::Dotnet), (1, 1, 1));
     assert_eq!(counts(sample!("ctest-red"), TestRunner::Ctest), (1, 1, 1));
 }
