@@ -15,6 +15,7 @@ use super::failure::{Failure, unreadable};
 use super::harness::harness_table;
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
+use super::status::read_state;
 use super::{openings, tier};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{
@@ -122,7 +123,9 @@ impl Asks {
             let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
             let may_change = globs(task.settings.may_change.iter().chain(own))?;
             protection = protection.with_links(&start).with_files(&start);
-            protection = protection.with_judges(&task, &start, &table).without(&may_change);
+            let seen = read_state(&at)?.first_seen;
+            let judged = protection.with_judges(&task, (&start, &table), &seen);
+            protection = judged.without(&may_change);
         }
         policy.protect_paths = protection.named().map(|path| root.join(path)).collect();
         let open = task.criteria.iter().find(|criterion| !criterion.checked);

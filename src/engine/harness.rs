@@ -204,6 +204,8 @@ impl Run {
         let may_change = globs(task.settings.may_change.iter().chain(own))?;
         let start = repo.files(harness, &[])?;
         let protection = protection.with_links(&start).with_files(&start);
-        Ok(protection.with_judges(task, &start, &self.parts.table).without(&may_change))
+        Ok(protection
+            .with_judges(task, (&start, &self.parts.table), &self.state.first_seen)
+            .without(&may_change))
     }
 }

@@ -15,7 +15,7 @@ use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus}
 
 /// Messages of runners that find no test, no target, or no script of the name: programs, and the
 /// beginning of their own line after its mark (`npm error`, `make: ***`).
-const NO_TESTS: [(&[&str], &str); 15] = [
+const NO_TESTS: [(&[&str], &str); 16] = [
     (
         &["pytest", "py.test", "unittest", "nose2", "tox", "nox"],
         r"no tests ran|ran 0 tests|start directory is not importable|\d+ deselected(?:, \d+ warnings?)? in",
@@ -42,6 +42,7 @@ const NO_TESTS: [(&[&str], &str); 15] = [
     (&["rake"], "don't know how to build task"),
     (&["mvn", "mvnw"], "unknown lifecycle phase"),
     (&["deno"], "no test modules found"),
+    (&["meson"], ".*test name does not match any test|no suitable tests defined"),
     (&["ctest", "mix", "dart", "flutter", "go"], "no tests were found|.*does not match any tests"),
 ];
 
@@ -243,6 +244,10 @@ mod tests {
             ("npm run check", 1, "npm error Missing script: \"check\""),
             ("make check", 2, "make: *** No rule to make target 'check'.  Stop."),
             ("npx jest", 1, "No tests found, exiting with code 1"),
+            ("meson test -C build pow", 1, "ERROR: *:pow test name does not match any test"),
+            ("bun test ./test/pow.test.js", 1, "Test filter \"./test/pow.test.js\" had no matches"),
+            ("prove -l t/power.t", 141, "Cannot detect source of 't/power.t'!"),
+            ("behave features/pow.feature", 1, "ConfigError: No steps directory"),
             ("pytest -q -k median", 5, "1 deselected in 0.01s"),
             ("grep -q Mul calc.py && python3 -m unittest test_mul", 1, ""),
             ("python3 -m unittest discover -s specs", 1, "Start directory is not importable"),

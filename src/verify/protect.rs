@@ -9,17 +9,16 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
-use super::harness::{EntryKind, SourceTree, Table, judges, link_target};
+use super::harness::{EntryKind, Role, SourceTree, Table, judges, link_target};
 use super::unwritten::looks_for_new_test;
-use crate::model::Task;
+use crate::model::{FirstSeen, FirstStatus, Task};
 
 /// Most files that the task's globs name one by one: each is a mount in the sandbox.
 const MOST: usize = 40;
 /// Most links that are followed one after the other.
 const HOPS: usize = 8;
 
-/// The task's globs, the scripts that the runner itself runs, and the files whose exit status
-/// decides a check.
+/// The task's globs, the scripts that the runner itself runs, and the tests of its checks.
 #[derive(Clone, Debug)]
 pub struct Protection {
     globs: GlobSet,
@@ -124,20 +123,38 @@ impl Protection {
         self
     }
 
-    /// The same with the files of the start whose exit status decides a check. The guard denies
-    /// their edits; a change is judged by putting it back.
+    /// The same with tests and configuration of the start that the checks run. The guard denies
+    /// their edits, so that an agent looks for another way; a change is judged by putting it back.
+    /// Other files that a check runs or loads may be the product, and so they are not in it.
     #[must_use]
-    pub fn with_judges(mut self, task: &Task, start: &dyn SourceTree, table: &Table) -> Self {
+    pub fn with_judges(
+        mut self,
+        task: &Task,
+        (start, table): (&dyn SourceTree, &Table),
+        first_seen: &[FirstSeen],
+    ) -> Self {
         let own = task.criteria.iter().flat_map(|criterion| &criterion.verify);
         let commands = own.map(|verify| verify.command.as_str());
-        let commands: Vec<&str> =
-            commands.chain(task.settings.verify.iter().map(String::as_str)).collect();
-        // A test that is to be written may belong into a file that is there.
-        let is_old = |command: &&&str| !looks_for_new_test(command, start);
-        let commands: Vec<&str> = commands.iter().filter(is_old).copied().collect();
-        let found = judges(start, table, &commands);
+        let commands = commands.chain(task.settings.verify.iter().map(String::as_str));
+        // A check that had no failing test needs a new one, which may belong into a file that is
+        // there.
+        let wants_new_test = |command: &&str| {
+            let seen = first_seen.iter().find(|seen| seen.command == *command);
+            match seen.map(|seen| seen.status) {
+                Some(FirstStatus::Missing | FirstStatus::Green) => true,
+                Some(FirstStatus::Red) => false,
+                None => looks_for_new_test(command, start),
+            }
+        };
+        let (new, old): (Vec<&str>, Vec<&str>) = commands.partition(wants_new_test);
+        let (new, old) = (judges(start, table, &new), judges(start, table, &old));
+        let is_fixed = |path: &&PathBuf| {
+            !new.files.contains(*path)
+                && matches!(table.role(path), Some(Role::Tests | Role::Config))
+        };
         // Work may change what a check only reads; the verdict puts it back.
-        self.judges = found.files.difference(&found.data).cloned().collect();
+        let files = old.files.difference(&old.data);
+        self.judges = files.filter(is_fixed).cloned().collect();
         self
     }
 
@@ -169,17 +186,20 @@ mod tests {
     use crate::model::TaskSettings;
     use crate::verify::harness::FileEntry;
 
-    fn protection(protect: &[&str]) -> Result<Protection, VerifyError> {
+    fn task(protect: &[&str]) -> Task {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();
-        let task = Task {
+        Task {
             name: "demo".into(),
             title: None,
             criteria: Vec::new(),
             settings: TaskSettings { protect: words(protect), ..TaskSettings::default() },
             source: String::new(),
             diagnostics: Vec::new(),
-        };
-        Protection::of(&task).map(|it| it.with([PathBuf::from("check.sh")]))
+        }
+    }
+
+    fn protection(protect: &[&str]) -> Result<Protection, VerifyError> {
+        Protection::of(&task(protect)).map(|it| it.with([PathBuf::from("check.sh")]))
     }
 
     #[test]
@@ -257,6 +277,41 @@ mod tests {
         for path in ["scripts/other.sh", "shared/b.json", "new/deep/code.py", "src/main.rs"] {
             assert!(!it.covers(Path::new(path)), "{path}");
         }
+    }
+
+    #[test]
+    fn tests_that_failed_are_protected_and_what_they_load_or_lack_is_not() {
+        let tree = Tree::of(&[
+            ("tests/run.sh", None),
+            ("tests/test_a.py", None),
+            ("tests/test_b.py", None),
+            ("test/a.test.js", None),
+            ("scripts/gate.sh", None),
+            ("calc.py", None),
+        ]);
+        let seen = |command: &str, status| FirstSeen {
+            command: command.into(),
+            status,
+            tests: Vec::new(),
+            wrote: Vec::new(),
+            harness: None,
+        };
+        let first_seen = [
+            seen("sh tests/run.sh", FirstStatus::Red),
+            seen("pytest tests/test_a.py", FirstStatus::Red),
+            seen("pytest tests/test_b.py -k mul", FirstStatus::Red),
+            seen("pytest tests/test_b.py -k power", FirstStatus::Missing),
+            seen("node --test test/a.test.js", FirstStatus::Green),
+            seen("sh scripts/gate.sh", FirstStatus::Red),
+            seen("pytest --doctest-modules calc.py", FirstStatus::Red),
+        ];
+        let mut task = task(&[]);
+        task.settings.verify = first_seen.iter().map(|seen| seen.command.clone()).collect();
+        let table = Table::new(&[]).expect("the table");
+        let it = Protection::of(&task).expect("no globs");
+        let it = it.with_judges(&task, (&tree, &table), &first_seen);
+        let named: Vec<&Path> = it.named().collect();
+        assert_eq!(named, [Path::new("tests/run.sh"), Path::new("tests/test_a.py")]);
     }
 
     #[test]

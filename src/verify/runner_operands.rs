@@ -38,6 +38,10 @@ const NO_PATHS: [TestRunner; 5] = [
 pub(super) fn names_new_tests(command: &str, start: &dyn SourceTree, table: &Table) -> bool {
     let (mut folder, mut found) = (PathBuf::new(), false);
     for command in scan(command) {
+        if runs_absent_makefile(&command.words, &folder, start) {
+            found = true;
+            continue;
+        }
         if let [cd, to, ..] = command.words.as_slice()
             && cd == "cd"
         {
@@ -47,22 +51,58 @@ pub(super) fn names_new_tests(command: &str, start: &dyn SourceTree, table: &Tab
             folder.push(without_end(to));
             continue;
         }
-        let Some((runner, arguments)) = runner(unwrapped(&command.words)) else { continue };
-        if NO_PATHS.contains(&runner) {
-            return false;
-        }
+        let words = unwrapped(&command.words);
+        let (runner, arguments) = match runner(words) {
+            Some((runner, _)) if NO_PATHS.contains(&runner) => return false,
+            Some((runner, arguments)) => (Some(runner), arguments),
+            None => (None, operands_of_program(words)),
+        };
+        let named = arguments.iter().filter(|word| !word.starts_with('-'));
+        let named = named.map(|word| Named::of(word, &folder));
+        let tests: Vec<Named> = match runner {
+            Some(_) => named.filter(|name| name.is_test(table)).collect(),
+            // A program that is no known runner runs tests if it names them; its other operands may
+            // be tests, too.
+            None => {
+                let all: Vec<Named> = named.filter(|name| !name.word.is_empty()).collect();
+                if !all.iter().any(|name| table.role(&name.path) == Some(Role::Tests)) {
+                    continue;
+                }
+                all
+            }
+        };
         if command.words.iter().any(|word| ELSEWHERE.contains(&word.as_str())) {
             return false;
         }
-        let named = arguments.iter().filter(|word| !word.starts_with('-'));
-        let named = named.map(|word| Named::of(word, &folder));
-        let tests: Vec<Named> = named.filter(|name| name.is_test(table)).collect();
         if tests.is_empty() || tests.iter().any(|name| name.is_there(start, runner)) {
             return false;
         }
         found = true;
     }
     found
+}
+
+/// The words after a program, and after the word by which it runs tests: `bun test FILE`.
+fn operands_of_program(words: &[String]) -> Vec<&str> {
+    let skipped = match words {
+        [_, verb, ..] if verb == "test" => 2,
+        _ => 1,
+    };
+    words.iter().skip(skipped).map(String::as_str).collect()
+}
+
+/// Does make run in a folder, or with a makefile, that is not there: `make -C tool check`?
+fn runs_absent_makefile(words: &[String], folder: &Path, start: &dyn SourceTree) -> bool {
+    let Some((program, arguments)) = unwrapped(words).split_first() else { return false };
+    let is_make = matches!(program.as_str(), "make" | "gmake");
+    let place = |pair: &[String]| match pair {
+        [option, name] if matches!(option.as_str(), "-C" | "-f" | "--directory" | "--file") => {
+            Some(folder.join(without_end(name)))
+        }
+        _ => None,
+    };
+    let is_there = |place: PathBuf| start.paths().keys().any(|path| path.starts_with(&place));
+    is_make && arguments.windows(2).filter_map(place).any(|place| !is_there(place))
 }
 
 /// A name without what only says that it is a folder: `tests/`, `./tests/...`.
@@ -94,7 +134,7 @@ impl Named {
         !self.word.is_empty() && paths.iter().any(is_test)
     }
 
-    fn is_there(&self, start: &dyn SourceTree, runner: TestRunner) -> bool {
+    fn is_there(&self, start: &dyn SourceTree, runner: Option<TestRunner>) -> bool {
         if self.word.contains(['$', '{', '`'])
             || self.word.contains("..")
             || self.path.is_absolute()
@@ -113,7 +153,7 @@ impl Named {
                 || text.starts_with(&stem)
                 || glob.as_ref().is_ok_and(|glob| glob.is_match(known))
                 // Their operands are patterns.
-                || matches!(runner, TestRunner::Jest | TestRunner::Vitest)
+                || matches!(runner, Some(TestRunner::Jest | TestRunner::Vitest))
                     && text.contains(&self.word)
         }) || classes.ancestors().any(|above| !above.as_os_str().is_empty() && module(above))
     }
@@ -195,7 +235,12 @@ mod tests {
             "cargo test tests::one",
             "ctest --test-dir build/tests",
             "pytest",
-            "sh tests/new.sh",
+            "sh tests/new.sh tests/test_a.py",
+            "npx ava test/new.test.js test/app.test.js",
+            "bun test test test/new.test.js",
+            "bun test tests/new.test.js web/test",
+            "make check",
+            "make -C web check",
         ] {
             assert!(!is_new(command), "{command}");
         }
@@ -212,6 +257,13 @@ mod tests {
             "python3 -m unittest tests.test_new",
             "grep -q Mul calc.py && python3 -m unittest test_mul",
             "go test ./tests/new/...",
+            "sh tests/new.sh",
+            "bun test ./test/new.test.js",
+            "npx ava test/new.test.js",
+            "npx jasmine spec/newSpec.js",
+            "prove -l t/new.t",
+            "behave features/new.feature",
+            "make -C tool check",
         ] {
             assert!(is_new(command), "{command}");
         }

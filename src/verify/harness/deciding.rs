@@ -254,11 +254,18 @@ static NODE_ENDS: LazyLock<Regex> =
 
 /// Does shell code compare arguments of a function, or end with a failure?
 fn fails_in_shell(code: &str) -> bool {
+    static RETURNS: LazyLock<Regex> = LazyLock::new(|| regex(r"\breturn\s+(?:[1-9]|\$)"));
+    RETURNS.is_match(code) || decides_in_shell(code)
+}
+
+/// Does shell code compare arguments of a function, assert, or end the shell with a failure? A
+/// function of the product returns a failure, too.
+pub(super) fn decides_in_shell(code: &str) -> bool {
     static ENDS: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
             r"(?:\btest|\[)\s[^\n]*\$\{?[12345@][^\n]*\$\{?[12345@]",
             r"|\bcase\s[^\n]*\$\{?[12345][^\n]*\bin\b[^\n]*\n?[^\n]*\$\{?[12345]",
-            r"|\b(?:exit|return)\s+(?:[1-9]|\$)",
+            r"|\bexit\s+(?:[1-9]|\$)|(?m)^\s*(?:function\s+)?(?:assert|expect|fail|not_?ok|ok)\w*\s*\(\)",
         ))
     });
     static NAMED: LazyLock<Regex> =

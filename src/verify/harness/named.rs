@@ -61,6 +61,9 @@ pub(super) fn run(
             reader.runner(arguments, &place, depth);
             tools::configured(reader, "rake", &place, depth);
         }
+        "bun" if arguments.first().is_some_and(|word| word == "test") => {
+            reader.runner(&arguments[1..], &place, depth);
+        }
         "bun" => {
             for path in
                 arguments.iter().filter_map(|word| reader.file(word, &place)).collect::<Vec<_>>()
@@ -177,6 +180,7 @@ fn make(
             reader.recipe(&recipe, &place, depth + 1);
             place = place.before(&scan(&recipe));
         }
+        reader.subjects(&needs, &place);
         targets.extend(needs);
     }
 }

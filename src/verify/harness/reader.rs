@@ -374,9 +374,15 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn runner(&mut self, arguments: &[String], place: &ReadAt, depth: usize) {
+        let runs_doctests = arguments.iter().any(|word| word.starts_with("--doctest"));
         for word in arguments {
             let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
             if let Some(path) = self.file(value, place) {
+                // The product holds its tests.
+                if runs_doctests && !self.is_known(&path) {
+                    self.found.subjects.insert(path);
+                    continue;
+                }
                 self.judge(&path, place, depth);
             }
             // A quoted glob is the runner's own.

@@ -67,7 +67,7 @@ pub(super) fn of_code(
             continue;
         };
         let path = &candidates[at];
-        if decides(reader, path, place) {
+        if decides(reader, path) {
             reader.found.shadows.extend(candidates[..at].iter().cloned());
             let place = ReadAt { direct: false, ..place.clone() };
             reader.judge(path, &place, depth);
@@ -102,7 +102,7 @@ fn tcl(reader: &mut Reader<'_>, code: &str, place: &ReadAt, depth: usize) {
     };
     for index in paths.filter(provides).cloned().collect::<Vec<_>>() {
         let beside = reader.start.paths().keys().filter(|path| folder(path) == folder(&index));
-        let beside = beside.filter(|path| **path != index && decides(reader, path, place));
+        let beside = beside.filter(|path| **path != index && decides(reader, path));
         let files: Vec<PathBuf> = beside.cloned().collect();
         for path in files.iter().chain(files.first().map(|_| &index)) {
             reader.judge(path, &ReadAt { direct: false, ..place.clone() }, depth);
@@ -111,7 +111,7 @@ fn tcl(reader: &mut Reader<'_>, code: &str, place: &ReadAt, depth: usize) {
 }
 
 /// Whether a loaded file belongs to the judge, not to the product.
-fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
+fn decides(reader: &Reader<'_>, path: &Path) -> bool {
     static DECIDING: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"AssertionError|\bunittest\b|\bpytest\b|node:assert|(?:def|function|sub|func)\s+(?:assert|expect|fail)",
@@ -119,10 +119,6 @@ fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
         .expect("valid")
     });
     let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-    let near = place.script.as_deref().is_some_and(|script| {
-        let own = folder(script);
-        folder(path) == own && own.iter().any(|part| part.to_str().is_some_and(is_side_folder))
-    });
     let role = reader.table.role(path);
     // A manifest is put back by its parts.
     if role == Some(Role::Manifest) {
@@ -130,7 +126,6 @@ fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
     }
     role.is_some()
         || sounds
-        || near
         || text(reader.start, path).is_some_and(|code| {
             DECIDING.is_match(&code)
                 || deciding::is_test_code(path, &code)
@@ -138,13 +133,9 @@ fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
         })
 }
 
-/// Folders that hold tools around the product.
-fn is_side_folder(name: &str) -> bool {
-    sounds_like_a_check(name) || matches!(name, "scripts" | "script" | "ci" | "tools" | ".github")
-}
-
-/// A file that shell text sources. It belongs to the judge, unless all that is called of it are
-/// functions whose output is compared.
+/// A file that shell text sources. It belongs to the judge, unless it is a library of a script
+/// that asserts by itself, and neither compares arguments nor ends the shell, or all that is called of it are functions whose output is
+/// compared.
 pub(super) fn sourced(
     reader: &mut Reader<'_>,
     name: &str,
@@ -178,7 +169,15 @@ pub(super) fn sourced(
         }
         false => calls.iter().all(|command| command.compared || both_ways(command)),
     };
-    if known || !is_product {
+    let asserts = |it: &ShellCommand| {
+        let word = it.words.first().map_or("", String::as_str);
+        ["test", "[", "[[", "cmp", "diff", "grep"].contains(&word)
+    };
+    let is_library = place.script.is_some()
+        && !functions.is_empty()
+        && !deciding::decides_in_shell(&code)
+        && all.iter().any(asserts);
+    if known || !(is_product || is_library) {
         reader.judge(&path, place, depth);
     } else {
         reader.found.subjects.insert(path);

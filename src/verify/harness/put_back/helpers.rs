@@ -49,12 +49,25 @@ impl Work<'_> {
     }
 
     /// Whether a file is in a folder of judges. Checks that only look at files may look there, too.
+    /// A folder with a manifest holds a project, and what a recipe builds is the product.
     pub(super) fn is_in_a_judges_folder(&self, path: &Path) -> bool {
+        let is_source = SOURCES.contains(&extension(path));
+        if is_source && self.found.subjects.contains(path) {
+            return false;
+        }
+        let holds_a_project = |judge: &PathBuf| {
+            let (own, paths) = (folder(judge), self.start().paths());
+            let inside = paths.range(own.to_owned()..).map(|(path, _)| path);
+            let mut inside = inside.take_while(|path| path.starts_with(own));
+            inside.any(|path| {
+                folder(path) == own && self.question.table.role(path) == Some(Role::Manifest)
+            })
+        };
         let is_code = |judge: &&PathBuf| {
             file_name(judge) != "__init__.py"
                 && (SOURCES.contains(&extension(judge)) || extension(judge).is_empty())
         };
-        let judges = self.found.files.iter().filter(is_code);
+        let judges = self.found.files.iter().filter(is_code).filter(|it| !holds_a_project(it));
         judge_folder::holds(path, judges) && !self.only_looks()
     }
 

@@ -36,6 +36,8 @@ fn judges_are_found_where_commands_run_them() {
         ("./check.sh --all", &["check.sh"]),
         ("sh ./tests/../check.sh", &["check.sh"]),
         ("pytest tests/test_x.py::test_a -q", &["tests/test_x.py"]),
+        ("pytest -q --doctest-modules app.py tests/test_x.py", &["tests/test_x.py"]),
+        ("bun test ./src/client.test.ts", &["src/client.test.ts"]),
         ("cargo test --test retry", &["tests/retry.rs"]),
         ("cargo test --test=big -- --nocapture", &["tests/big/main.rs"]),
         ("cd web && node tests/run.js", &["web/tests/run.js"]),
