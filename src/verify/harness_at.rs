@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::error::VerifyError;
 use super::git::TreeFiles;
 use super::harness::{
-    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutants, PutBack, SourceTree as _,
-    TreeEdit, mutants, put_back,
+    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutants, PutBack, Role,
+    SourceTree as _, TreeEdit, has_code, mutants, put_back,
 };
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
@@ -104,6 +104,24 @@ impl Harness {
         allowed.filter(|path| rules.may_change.is_match(path)).filter(changed).cloned().collect()
     }
 
+    /// Edits that put the harness back, without those that take new tests away: for a check that
+    /// measures what tests do.
+    pub(super) fn with_new_tests(
+        &self,
+        edits: &[TreeEdit],
+        rules: &ProofRules<'_>,
+    ) -> Vec<TreeEdit> {
+        let stays = |edit: &&TreeEdit| !self.is_new_test(edit.path(), rules);
+        edits.iter().filter(stays).cloned().collect()
+    }
+
+    fn is_new_test(&self, path: &Path, rules: &ProofRules<'_>) -> bool {
+        rules.table.role(path) == Some(Role::Tests)
+            && has_code(path)
+            && !self.found.judges.contains(path)
+            && !self.start.paths().contains_key(path)
+    }
+
     /// The changes with which a green check must fail.
     pub(super) fn mutants(
         &self,
@@ -117,7 +135,12 @@ impl Harness {
             .into_iter()
             .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));
         let endings: Vec<&str> = runners.flat_map(TestRunner::endings).copied().collect();
-        mutants(&question, &self.known, &self.found, (&check.command, &endings))
+        let new = self.changes.iter().map(|change| change.path.as_path());
+        let new: Vec<&Path> = match rules.measures_tests(check) {
+            true => new.filter(|path| self.is_new_test(path, rules)).collect(),
+            false => Vec::new(),
+        };
+        mutants(&question, &self.known, &self.found, (&check.command, &endings, &new))
     }
 }
 

@@ -51,7 +51,11 @@ pub(super) fn mutant_runs(
     let of = |result: &CheckResult| {
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
         let mutants = harness.mutants(result, rules, planned);
-        let (put_back, tests) = (harness.found.edits.clone(), result.tests.clone());
+        let put_back = match rules.measures_tests(result) {
+            true => harness.with_new_tests(&harness.found.edits, rules),
+            false => harness.found.edits.clone(),
+        };
+        let tests = result.tests.clone();
         let is_empty = mutants.data.is_empty() && mutants.tests.is_empty();
         let limit = Duration::from_millis(2 * result.millis) + MOST_TIME;
         (!is_empty).then_some(MutantRun { check, tests, limit, put_back, mutants })
@@ -131,8 +135,9 @@ impl Runner<'_> {
         let edits = self.edits(|file| file.code.assertions());
         let tests = match self.run(&edits).await? {
             Some(tests) => tests,
-            None if run.mutants.is_sure => return Ok(Some(run.unmoved(&edits, None))),
-            None => Vec::new(),
+            None if self.runs_some().await? => return Ok(Some(run.unmoved(&edits, None))),
+            // A test that the check does not run says nothing.
+            None => return Ok(None),
         };
         let rounds = run.mutants.tests.iter().map(|file| file.code.most()).max();
         let rounds = if run.tests.is_empty() { 0 } else { rounds.unwrap_or_default() };
@@ -166,6 +171,18 @@ impl Runner<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the check runs some of the tests: it fails with failures planted in all of them. Where
+    /// none can be planted, it may.
+    async fn runs_some(&mut self) -> Result<bool, VerifyError> {
+        let tests = self.run.mutants.tests.iter();
+        let failing = tests.filter_map(|file| {
+            let code = file.code.failing(&file.path)?;
+            Some(self.edit(file, code))
+        });
+        let failing: Vec<TreeEdit> = failing.collect();
+        Ok(failing.is_empty() || self.run(&failing).await?.is_some())
     }
 
     /// Whether the check passes whatever one assertion expects, though it is reached, or must be.

@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::repo::Repo;
 use super::runner::{TestRunner, at_least_as_many, still_failing};
 use super::setup::RoomSetup;
-use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus, Oid};
+use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus, Oid, TestCount};
 
 /// The basis of a task's proofs.
 #[derive(Clone, Copy)]
@@ -50,6 +50,17 @@ impl ProofRules<'_> {
     /// The harness that a command has to pass besides the start's.
     pub(super) fn later_harness(&self, command: &str) -> Option<&Oid> {
         self.first_seen(command)?.harness.as_ref()
+    }
+
+    /// Is it how much the tests do that a check is about, their coverage? Before the work all
+    /// of them passed, and it was red all the same.
+    pub(super) fn measures_tests(&self, check: &CheckResult) -> bool {
+        let Some(start) = self.first_seen(&check.command) else { return false };
+        let passed = |count: &TestCount| count.ran > 0 && count.failed.is_empty();
+        start.status == FirstStatus::Red
+            && !start.tests.is_empty()
+            && start.tests.iter().all(passed)
+            && [&check.command, &check.output].iter().any(|it| it.to_lowercase().contains("cov"))
     }
 
     /// A result with the old harness: the tests of the start run, and those that failed pass.

@@ -112,6 +112,11 @@ fn helpers<'c>(code: &'c str, flips: &[Flip], tests: &[Range<usize>]) -> Vec<&'c
     found
 }
 
+/// Does code assert anything, in words that are known?
+pub(super) fn asserts(code: &str) -> bool {
+    ASSERTS.is_match(code)
+}
+
 fn calls(code: &str, name: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(name).any(|(at, _)| {

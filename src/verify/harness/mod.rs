@@ -52,7 +52,6 @@ mod programs;
 mod put_back;
 mod question;
 mod reader;
-mod relied_on;
 mod scripts;
 mod search_path;
 mod settings;
@@ -82,6 +81,7 @@ pub use put_back::put_back;
 pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
 pub(in crate::verify) use question::{JudgeEnd, MarkedCheck};
 pub use reader::Judges;
+pub(in crate::verify) use table::has_code;
 pub use table::{Table, table_markdown};
 pub(in crate::verify) use test_code::PlantedFailure;
 

@@ -23,8 +23,6 @@ pub(in crate::verify) struct Mutants {
     pub(in crate::verify) data: Vec<TreeEdit>,
     /// The tests that it runs.
     pub(in crate::verify) tests: Vec<TestFile>,
-    /// Whether it is known to run all of them.
-    pub(in crate::verify) is_sure: bool,
 }
 
 /// A file with tests.
@@ -44,18 +42,18 @@ impl TestFile {
 }
 
 /// The changes with which a check of the question must fail, besides those that put the harness
-/// back. `endings` are those of the tests that its runners ran.
+/// back. `endings` are those of the tests that its runners ran. New tests of that run count, too.
 pub(in crate::verify) fn mutants(
     question: &HarnessQuestion<'_>,
     known: &KnownStart,
     found: &PutBack,
-    (command, endings): (&str, &[&str]),
+    (command, endings, new): (&str, &[&str], &[&Path]),
 ) -> Mutants {
     let mut by_check = known.by_check(question).iter();
     let Some((_, judges)) = by_check.find(|(check, _)| check == command) else {
         return Mutants::default();
     };
-    let tree = Tree { question, found };
+    let tree = Tree { question, found, new };
     let data = judges.compared.iter().filter_map(|path| tree.other_data(path)).collect();
     // A test that is run for what it prints, and searched, decides, too.
     let printed = judges.printed.iter().filter(|path| sounds_in(path));
@@ -80,19 +78,20 @@ pub(in crate::verify) fn mutants(
             files.extend(sources);
         }
     }
-    // The check may not run these.
     let ends = found.ends.iter().filter(|end| end.check == command);
     let programs = ends.filter_map(|end| end.at_start.edit.as_ref().map(TreeEdit::path));
-    let count = files.len();
     files.extend(programs.filter(|path| is_compiled(path)));
-    let is_sure = files.len() == count;
-    Mutants { data, tests: tree.tests(&files), is_sure }
+    let new: Vec<PathBuf> = new.iter().map(|path| path.to_path_buf()).collect();
+    files.extend(&new);
+    Mutants { data, tests: tree.tests(&files) }
 }
 
 /// The tree of the run with the harness put back.
 struct Tree<'a> {
     question: &'a HarnessQuestion<'a>,
     found: &'a PutBack,
+    /// New files that stay.
+    new: &'a [&'a Path],
 }
 
 impl Tree<'_> {
@@ -100,7 +99,8 @@ impl Tree<'_> {
     fn text(&self, path: &Path) -> Option<(EntryKind, String)> {
         /// Larger files are not changed.
         const MOST: usize = 1 << 20;
-        let edit = self.found.edits.iter().rev().find(|edit| edit.path() == path);
+        let edits = self.found.edits.iter().filter(|_| !self.is_new(path));
+        let edit = edits.rev().find(|edit| edit.path() == path);
         let (kind, text) = match edit {
             Some(TreeEdit::Remove { .. }) => return None,
             Some(TreeEdit::Write { kind, bytes, .. }) => {
@@ -113,6 +113,10 @@ impl Tree<'_> {
         };
         let is_file = matches!(kind, EntryKind::Regular { .. });
         (is_file && text.len() <= MOST).then_some((kind, text))
+    }
+
+    fn is_new(&self, path: &Path) -> bool {
+        self.new.contains(&path)
     }
 
     fn other_data(&self, path: &Path) -> Option<TreeEdit> {
@@ -131,7 +135,8 @@ impl Tree<'_> {
         let mut found = Vec::new();
         let in_crate =
             |path: &Path| extension(path) == "rs" && self.question.table.role(path).is_none();
-        let files = files.iter().filter(|path| self.question.start.paths().contains_key(**path));
+        let was_there = |path: &Path| self.question.start.paths().contains_key(path);
+        let files = files.iter().filter(|path| was_there(path) || self.is_new(path));
         for (at, path) in files.enumerate() {
             if at >= MOST {
                 return Vec::new();
@@ -143,6 +148,16 @@ impl Tree<'_> {
             };
             let Some(from) = from else { continue };
             match flipped::flipped(path, &code, from) {
+                // A new test that asserts nothing holds whatever it expects.
+                Flipped::Nothing | Flipped::Unknown
+                    if self.is_new(path) && !flipped::asserts(&code) =>
+                {
+                    found.push(TestFile {
+                        path: (*path).clone(),
+                        kind,
+                        code: TestCode::plain(code),
+                    });
+                }
                 Flipped::Nothing => {}
                 Flipped::Unknown => return Vec::new(),
                 Flipped::Tests(code) => found.push(TestFile { path: (*path).clone(), kind, code }),

@@ -56,7 +56,6 @@ pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
         work.compare(path);
     }
     work.rust(&changed);
-    work.relied_on(&changed);
     work.finish()
 }
 
@@ -273,6 +272,9 @@ impl Work<'_> {
     fn stays(&self, path: &Path, role: Option<Role>) -> bool {
         // A module of a Rust crate: only a declaration loads it, and new ones are taken out.
         if extension(path) == "rs" && path.iter().any(|part| part == "src") {
+            return true;
+        }
+        if self.is_of_a_new_case(path) {
             return true;
         }
         let looked_at = role != Some(Role::Config) && self.found.subjects.contains(path);

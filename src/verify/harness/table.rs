@@ -114,6 +114,11 @@ impl Table {
     }
 }
 
+/// Whether a path has the ending of source code.
+pub(in crate::verify) fn has_code(path: &Path) -> bool {
+    SOURCES.contains(&extension(path))
+}
+
 /// The table as Markdown, for the documentation.
 pub fn table_markdown() -> String {
     let mut text =

@@ -10,6 +10,7 @@ use regex::Regex;
 use super::flips::Flip;
 use super::paths::extension;
 use super::patterns::regex;
+use super::programs::lists;
 
 /// The code, and the changes in it, which go by their number: first those of assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,11 @@ pub(in crate::verify) enum PlantedFailure {
 }
 
 impl TestCode {
+    /// Code without assertions.
+    pub(super) fn plain(code: String) -> Self {
+        Self { code, flips: Vec::new(), calls: Vec::new(), tests: Vec::new(), heads: Vec::new() }
+    }
+
     /// The changes of assertions.
     pub(in crate::verify) fn assertions(&self) -> Vec<usize> {
         (0..self.flips.len()).collect()
@@ -106,6 +112,17 @@ impl TestCode {
             is_plain.then(|| self.line_start(flip.at.start))
         });
         self.planted((path, failure), clear.collect())
+    }
+
+    /// The code with a failure before each assertion, and one for whoever loads the file.
+    pub(in crate::verify) fn failing(&self, path: &Path) -> Option<String> {
+        const LOADED: &str = "py js cjs mjs jsx ts cts mts tsx rb";
+        let before = self.failing_before(path, &self.assertions(), PlantedFailure::OfProcess);
+        if !lists(LOADED, extension(path)) {
+            return before;
+        }
+        let fails = ends(path).or_else(|| fails(path))?;
+        Some(format!("{}\n{fails}\n", before.as_ref().unwrap_or(&self.code)))
     }
 
     /// The code with a failure before the statement around a change, if nothing in that statement

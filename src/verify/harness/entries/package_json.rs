@@ -1,7 +1,6 @@
 //! `package.json`, `composer.json`, and `tsconfig.json`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::super::deciding;
 use super::super::files::{SourceTree, text};
@@ -116,17 +115,6 @@ fn hold_helpers(around: &Manifests<'_>, targets: &str) -> bool {
         text(around.start, &path).is_some_and(|code| {
             deciding::is_test_code(&path, &code) || deciding::fails(&path, &code)
         })
-    })
-}
-
-/// Whether a package gives a file a name of its own: `"imports": {"#check": "./lib/check.js"}`.
-pub(in super::super) fn is_imported_by_name(start: &dyn SourceTree, path: &Path) -> bool {
-    let above = path.ancestors().skip(1).map(|above| above.join("package.json"));
-    above.filter(|manifest| start.paths().contains_key(manifest)).any(|manifest| {
-        let code = text(start, &manifest).unwrap_or_default();
-        let names = get(&code, &["imports"]).unwrap_or_default().split('"');
-        let mut files = names.filter_map(|name| inside(folder(&manifest), name));
-        files.any(|file| file == path)
     })
 }
 

@@ -8,9 +8,8 @@ use regex::Regex;
 
 use super::super::conventions::{Role, SOURCES};
 use super::super::entries;
-use super::super::entries::package_json::is_imported_by_name;
 use super::super::files::text;
-use super::super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::super::paths::{extension, file_name, folder};
 use super::super::patterns::regex;
 use super::super::programs::lists;
 use super::super::{data, deciding, judge_folder, measures, sources};
@@ -32,13 +31,7 @@ impl Work<'_> {
         if self.found.subjects.contains(path) {
             return false;
         }
-        let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
-        let is_loaded = || {
-            self.harness().iter().any(|test| sources::loads(self.start(), test, path))
-                || is_imported_by_name(self.start(), path)
-        };
-        (sounds && is_loaded())
-            || (deciding::compares(&code) && self.is_part_of_a_helper(path))
+        (deciding::compares(&code) && self.is_part_of_a_helper(path))
             || data::is_module(self.start(), path, self.harness())
             || self.is_switch(path, &code)
             || (deciding::fails(path, &code)

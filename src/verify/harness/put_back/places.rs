@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::conventions::Role;
+use super::super::conventions::{Role, SOURCES};
 use super::super::deciding;
 use super::super::files::text;
 use super::super::measures;
@@ -31,6 +31,34 @@ impl Work<'_> {
                 self.harness().iter(),
                 self.found.files.iter(),
             )
+    }
+
+    /// Whether a new file is data of a case that is new as a whole: `examples/loud.golden` beside
+    /// `examples/loud.in`. The cases of the start stay as they are.
+    pub(super) fn is_of_a_new_case(&self, path: &Path) -> bool {
+        let is_new = |it: &Path| !self.start().paths().contains_key(it);
+        let is_data = |it: &Path| !SOURCES.contains(&extension(it)) && !extension(it).is_empty();
+        let is_expected =
+            |it: &Path| self.question.table.role(it) == Some(Role::Expected) && is_data(it);
+        let is_input = |it: &Path| match self.question.table.role(it) {
+            None => true,
+            Some(Role::Tests | Role::Expected) => is_data(it),
+            Some(Role::Config | Role::Manifest) => false,
+        };
+        let stem = |it: &Path| file_name(it).split('.').next().unwrap_or_default().to_owned();
+        let beside = |it: &&PathBuf| {
+            it.as_path() != path
+                && folder(it) == folder(path)
+                && stem(it) == stem(path)
+                && is_new(it)
+        };
+        let others = || self.now().paths().range(folder(path).to_owned()..);
+        let mut others =
+            others().map(|(it, _)| it).take_while(|it| it.starts_with(folder(path))).filter(beside);
+        match is_expected(path) {
+            true => others.any(|it| is_input(it)),
+            false => is_input(path) && others.any(|it| is_expected(it)),
+        }
     }
 
     /// Whether a check's line, or shell code of the harness, sources a file by its name.

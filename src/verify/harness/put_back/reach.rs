@@ -1,7 +1,6 @@
 //! Files of the product that reach into what decides: links to it, definitions on which tests rely,
 //! silenced warnings, and what git is told to pass over.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -12,7 +11,7 @@ use super::super::paths::{extension, file_name, folder, inside};
 use super::super::programs::{Program, lists, program};
 use super::super::shell::scan;
 use super::super::wrappers::unwrapped;
-use super::super::{deciding, fixtures, relied_on, suppressions};
+use super::super::{deciding, fixtures, suppressions};
 use super::{Work, is_match};
 
 impl Work<'_> {
@@ -121,42 +120,6 @@ impl Work<'_> {
             && text(self.now(), path)
                 .and_then(|target| inside(folder(path), &target))
                 .is_some_and(|target| self.harness().contains(&target))
-    }
-
-    /// Puts back what tests rely on in sources of the product.
-    pub(super) fn relied_on(&mut self, changed: &[PathBuf]) {
-        let codes = OnceCell::new();
-        for path in changed {
-            if !self.is_product(path) {
-                continue;
-            }
-            let (kind, new) = match self.writes.get(path) {
-                Some(Some((kind, bytes))) => (*kind, String::from_utf8_lossy(bytes).into_owned()),
-                Some(None) => continue,
-                None => {
-                    let Some(entry) = self.now().paths().get(path) else { continue };
-                    (entry.kind, text(self.now(), path).unwrap_or_default())
-                }
-            };
-            let Some(old) = text(self.start(), path) else { continue };
-            let tests = || codes.get_or_init(|| self.test_codes()).iter().map(String::as_str);
-            if let Some(merged) = relied_on::put_back(&old, &new, || tests().collect()) {
-                self.result.changed.push(path.clone());
-                self.writes.insert(path.clone(), Some((kind, merged.into_bytes())));
-            }
-        }
-    }
-
-    fn is_product(&self, path: &Path) -> bool {
-        SOURCES.contains(&extension(path))
-            && self.question.table.role(path).is_none()
-            && !self.is_whole(path)
-    }
-
-    /// The code of the start's tests.
-    fn test_codes(&self) -> Vec<String> {
-        let code = |path: &&PathBuf| SOURCES.contains(&extension(path));
-        self.harness().iter().filter(code).filter_map(|path| text(self.start(), path)).collect()
     }
 }
 

@@ -18,7 +18,7 @@ fn changed_for(files: &[(&str, &str)], check: &str, endings: &[&str]) -> Vec<Str
         protect: &none,
     };
     let known = KnownStart::of(&question);
-    let found = mutants(&question, &known, &put_back(&question, &known), (check, endings));
+    let found = mutants(&question, &known, &put_back(&question, &known), (check, endings, &[]));
     let tests = found.tests.iter().map(|file| file.edit(file.code.with(&file.code.assertions())));
     let changed = |edit: TreeEdit| {
         let path = edit.path().to_string_lossy().into_owned();

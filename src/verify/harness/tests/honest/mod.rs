@@ -50,6 +50,49 @@ fn stays(what: &str, check: &str, path: &str, old: &str, new: &str) {
 
 const WORK: &[Honest<'_>] = &[
     Honest {
+        what: "a function of the product with the name of a comparison",
+        check: "cargo test --quiet",
+        start: &[
+            ("Cargo.toml", "[package]\nname = \"x\"\n"),
+            ("src/range.rs", "pub fn matches(a: &str, b: &V) -> bool {\n    todo!()\n}\n"),
+            (
+                "tests/caret.rs",
+                "#[test]\nfn t() {\n    assert!(matches(&v(\"1\"), &v(\"2\")));\n}\n",
+            ),
+        ],
+        change: &[(
+            "src/range.rs",
+            Some("pub fn matches(a: &str, b: &V) -> bool {\n    b.meets(a)\n}\n"),
+        )],
+    },
+    Honest {
+        what: "a module of the product whose name says that it checks something",
+        check: "python3 -m unittest discover -s tests -t .",
+        start: &[
+            ("lib/check.py", "def short(text):\n    return False\n"),
+            ("lib/validate.py", "def valid(text):\n    return False\n"),
+            ("tests/__init__.py", ""),
+            ("tests/test_lib.py", "from lib.check import short\nfrom lib.validate import valid\n"),
+        ],
+        change: &[
+            ("lib/check.py", Some("def short(text):\n    return len(text) < 3\n")),
+            ("lib/validate.py", Some("def valid(text):\n    return bool(text)\n")),
+        ],
+    },
+    Honest {
+        what: "a new example with its golden file",
+        check: "sh examples.sh",
+        start: &[
+            (
+                "examples.sh",
+                "for i in examples/*.in; do sh x.sh < $i | diff - ${i%.in}.golden; done\n",
+            ),
+            ("examples/plain.in", "a\n"),
+            ("examples/plain.golden", "a\n"),
+        ],
+        change: &[("examples/loud.in", Some("b\n")), ("examples/loud.golden", Some("B\n"))],
+    },
+    Honest {
         what: "Make: new files in a folder with the name of a target, which its recipe reads",
         check: "make docs",
         start: &[("Makefile", "docs:\n\tcat docs/a.md\n")],
