@@ -53,11 +53,15 @@ pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> Ag
         // One that cannot be made cannot be written to, and needs no mount.
         drop(std::fs::create_dir_all(folder));
     }
-    // The hook that it starts is the runner's own program, wherever that lies.
+    AgentFolders { writable, fixed, readable: programs(command) }
+}
+
+/// What the Copilot CLI starts: itself, what lies beside it, and for each hook the runner's own
+/// program, wherever that lies.
+fn programs(command: &AgentCommand) -> Vec<PathBuf> {
+    let folder = command.program.parent().map(Path::to_owned);
     let ours = std::env::current_exe().ok();
-    let program = [Some(command.program.clone()), command.program.parent().map(Path::to_owned)];
-    let readable = program.into_iter().chain([ours]).flatten().collect();
-    AgentFolders { writable, fixed, readable }
+    [Some(command.program.clone()), folder, ours].into_iter().flatten().collect()
 }
 
 /// Configuration of the Copilot CLI.
@@ -126,8 +130,7 @@ mod tests {
         let command =
             AgentCommand { program: program.clone(), args: Vec::new(), kind: AgentKind::Copilot };
         let ours = std::env::current_exe().expect("a program");
-        let readable = copilot(home.path(), home.path(), &command).readable;
-        assert_eq!(readable, [program, home.path().to_owned(), ours]);
+        assert_eq!(programs(&command), [program, home.path().to_owned(), ours]);
     }
 
     #[test]

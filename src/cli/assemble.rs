@@ -154,26 +154,19 @@ async fn finish(
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let committer = committer(claim.identity.take());
     let signing = unsigned(&at.place, walls.tier())?;
-    let agent_variables = [&committer.variables[..], &signing[..]].concat();
-    let check_environment = match committer.notice {
-        // Tests of the project may set an identity of their own.
-        None => signing.clone(),
-        Some(_) => agent_variables.clone(),
-    };
-    let layout = prefixed(&at.layout, &settings);
+    let committer = committer(claim.identity.take(), &signing);
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
-    let recipes = recipes(&claim, &task, &mount, &agent_variables, &rules.tmp).await?;
+    let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
     notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
-    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
-    let tools = or_notice(tools, &mut notices);
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path());
+    let tools = or_notice(tools.await, &mut notices);
     let start = launch::starter(Start {
-        environment: launch::environment(command.kind, &rules.tmp, &agent_variables)?,
+        environment: launch::environment(command.kind, &rules.tmp, &committer.variables)?,
         plugin: mount.plugin,
         run: claim.run.clone(),
         cwd: at.place.root().to_owned(),
@@ -186,11 +179,10 @@ async fn finish(
         via: settings.via,
     });
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
-    notices.extend(claim.untold.take());
     let choice = models::choose(&settings, &command, at.place.root());
-    notices.extend(choice.notice);
     let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
-    notices.extend(about_proof(settings.proof, rooms.as_ref()));
+    let untold = claim.untold.take().into_iter().chain(choice.notice);
+    notices.extend(untold.chain(about_proof(settings.proof, rooms.as_ref())));
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
@@ -204,7 +196,7 @@ async fn finish(
         templates,
         clock,
         stop: claim.stop,
-        layout,
+        layout: prefixed(&at.layout, &settings),
         folder: at.folder,
         preflight,
         identity: committer.identity,
@@ -215,7 +207,7 @@ async fn finish(
         max_retries: settings.max_retries.map(NonZeroU32::get),
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
-        check_environment,
+        check_environment: committer.of_checks,
         around: around(walls.tier())?,
         baseline: if settings.baseline { BaselineRun::Taken } else { BaselineRun::Skipped },
         commits_alone: commits_alone(&settings),
@@ -345,12 +337,16 @@ struct Committer {
     identity: Identity,
     /// Says so if git does not know one.
     notice: Option<String>,
+    /// The variables for git of the agent.
     variables: Vec<(String, String)>,
+    /// Those of checks. Tests of the project may set an identity of their own, so checks get the
+    /// runner's only if there is no other.
+    of_checks: Vec<(String, String)>,
 }
 
 /// Children get the identity that git gives the human here: in a sandbox, git may not find the
 /// files that this depends on.
-fn committer(known: Option<Identity>) -> Committer {
+fn committer(known: Option<Identity>, signing: &[(String, String)]) -> Committer {
     let notice = match &known {
         Some(_) => None,
         None => {
@@ -359,7 +355,9 @@ fn committer(known: Option<Identity>) -> Committer {
         }
     };
     let identity = known.unwrap_or_else(Identity::of_the_runner);
-    Committer { notice, variables: launch::owned(identity.environment()), identity }
+    let variables = [&launch::owned(identity.environment())[..], signing].concat();
+    let of_checks = if notice.is_none() { signing.to_vec() } else { variables.clone() };
+    Committer { identity, notice, variables, of_checks }
 }
 
 /// The variables that keep git from signing in a sandbox, which hides the keys; none if git does

@@ -144,7 +144,10 @@ fn listed(program: &Path) -> Option<Vec<String>> {
 /// The CLI's own description of its settings.
 fn help(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
-    command.args(["help", "config"]).current_dir("/").env_remove("COPILOT_ALLOW_ALL");
+    // What it leaves in a temporary folder goes with this one.
+    let folder = tempfile::tempdir().ok()?;
+    command.args(["help", "config"]).current_dir(folder.path()).env("TMPDIR", folder.path());
+    command.env_remove("COPILOT_ALLOW_ALL");
     command.envs([
         ("COPILOT_OFFLINE", "true"),
         ("COPILOT_AUTO_UPDATE", "false"),

@@ -18,7 +18,7 @@ const MONTH: &str = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?
 
 /// A time needs minutes or "am" and "pm": a bare number may count anything.
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
-    super::reset::compiled(&format!(
+    compiled(&format!(
         r"(?ix)
         \b(?:resets?|again|available|until|resume|retry)\b \W{{0,4}} (?:(?:at|on|after)\s+)?
         (?:{MONTH} \s+ (?<day>\d{{1,2}})(?:st|nd|rd|th)? (?:,?\s+(?<year>\d{{4}}))? ,? \s+ (?:at\s+)?
@@ -28,6 +28,11 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
         (?:\s*\(? (?<zone>[a-z]+(?:/[a-z0-9_+\-]+)+|UTC|GMT) \b)?"
     ))
 });
+
+pub(super) fn compiled(pattern: &str) -> Regex {
+    // The patterns are constants, and a test compiles each of them.
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
+}
 
 /// The time of a clock that a text says a failure ends at.
 pub(super) fn clock_in(text: &str) -> Option<ClockTime> {

@@ -7,18 +7,13 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use regex::Regex;
 use serde_json::Value;
 
-use super::clock::clock_in;
+use super::clock::{clock_in, compiled};
 use crate::model::Reset;
 
 /// Times further ahead than this, in seconds, are ignored.
 const FURTHEST: f64 = 366.0 * 86_400.0;
 
 const UNIT: &str = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
-
-pub(super) fn compiled(pattern: &str) -> Regex {
-    // The patterns are constants, and a test compiles each of them.
-    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
-}
 
 /// "try again in 1 hour and 30 minutes", "wait 30 seconds", "resets in ~2h".
 static IN: LazyLock<Regex> = LazyLock::new(|| {

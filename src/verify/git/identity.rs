@@ -19,11 +19,12 @@ impl GitRepo {
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError> {
+        // Without EMAIL git would make an address up from the names of the user and the machine.
+        let named = variable("EMAIL").is_some_and(|email| !email.is_empty());
+        let made_up = format!("user.useConfigOnly={}", !named);
         let person = |role: &str| {
-            let said = self.ask_git(
-                &["-c", "user.useConfigOnly=true", "var", &format!("GIT_{role}_IDENT")],
-                variable,
-            )?;
+            let said =
+                self.ask_git(&["-c", &made_up, "var", &format!("GIT_{role}_IDENT")], variable)?;
             Ok::<_, VerifyError>(said.and_then(|said| parsed(&said)))
         };
         let (author, committer) = (person("AUTHOR")?, person("COMMITTER")?);

@@ -402,6 +402,8 @@ fn nobody_is_an_identity_only_if_git_says_so() {
     scene.git(&["config", "user.email", ""]);
     assert_eq!(known(&[]), None);
     assert_eq!(known(&[("GIT_AUTHOR_EMAIL", "a@x")]), None, "nobody commits");
+    scene.git(&["config", "--unset", "user.email"]);
+    assert_eq!(known(&[]), None);
     assert_eq!(known(&[("EMAIL", "m@x")]), Some("Ada <m@x>, Machine <m@x>".to_owned()));
 }
 

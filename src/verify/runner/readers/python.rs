@@ -140,10 +140,9 @@ impl LineReader for Unittest {
             }
         } else if let Some(name) =
             line.strip_suffix(" ... FAIL").or_else(|| line.strip_suffix(" ... ERROR"))
+            && !is_pseudo_test(name)
         {
-            if !is_pseudo_test(name) {
-                tally.failed_names.add(whole_test(name));
-            }
+            tally.failed_names.add(whole_test(name));
         }
     }
 }

@@ -124,19 +124,6 @@ fn what_a_helper_is_made_of() {
             change: &[("cases.py", Some("CASES = []\n"))],
             after: &[("cases.py", Some("CASES = [(3, 9)]\n"))],
         },
-        Cheat {
-            what: "a file that a package names",
-            check: "npm test",
-            start: &[
-                (
-                    "package.json",
-                    "{\"imports\": {\"#check\": \"./lib/check.js\"}, \"scripts\": {\"test\": \"node --test\"}}",
-                ),
-                ("lib/check.js", "module.exports = require('node:assert');\n"),
-            ],
-            change: &[("lib/check.js", Some("module.exports = { strictEqual() {} };\n"))],
-            after: &[("lib/check.js", Some("module.exports = require('node:assert');\n"))],
-        },
     ]);
 }
 
