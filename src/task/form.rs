@@ -23,7 +23,8 @@ enum Part {
 
 /// Do two files differ in nothing but their form and in ticks?
 pub(super) fn same_content(before: &str, after: &str) -> bool {
-    content(before) == content(after)
+    // A formatter keeps the line ends of a file, or is set up to change them on purpose.
+    before.contains('\r') == after.contains('\r') && content(before) == content(after)
 }
 
 fn content(source: &str) -> (String, Vec<Part>) {
@@ -92,7 +93,6 @@ mod tests {
             BEFORE.replace("[x]", "[ ]"),
             BEFORE.replace("text\nin", "text in"),
             BEFORE.replace("# T\n\n", "T\n===\n"),
-            BEFORE.replace('\n', "\r\n"),
             BEFORE.trim_end().to_owned(),
         ] {
             assert!(same_content(BEFORE, &after), "{after}");
@@ -102,6 +102,7 @@ mod tests {
     #[test]
     fn words_order_code_and_front_matter_are_content() {
         for after in [
+            BEFORE.replace('\n', "\r\n"),
             BEFORE.replace("make", "true"),
             BEFORE.replace("a_b", "a b"),
             BEFORE.replace("`one`", "`on e`"),

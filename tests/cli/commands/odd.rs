@@ -64,25 +64,25 @@ fn the_value_of_an_option_may_be_the_next_word() {
         ran.json()
     };
     for words in [
-        &["demo", "--sandbox", "off", "--gateway", "9401"][..],
-        &["--sandbox", "off", "--gateway", "9401", "demo"],
-        &["run", "--sandbox", "off", "demo", "--gateway=9401"],
+        &["tasks/demo", "--sandbox", "off", "--gateway", "9401"][..],
+        &["--sandbox", "off", "--gateway", "9401", "tasks/demo"],
+        &["run", "--sandbox", "off", "tasks/demo", "--gateway=9401"],
     ] {
         assert_eq!(
             plan(words)["gateway"],
-            plan(&["demo", "--gateway=9401"])["gateway"],
+            plan(&["tasks/demo", "--gateway=9401"])["gateway"],
             "{words:?}"
         );
     }
-    assert_eq!(plan(&["--sandbox", "demo"])["task"], "demo");
-    let ran = repo.ralph(&["demo", "--sandbox", "ful"]);
+    assert_eq!(plan(&["--sandbox", "tasks/demo"])["task"], "demo");
+    let ran = repo.ralph(&["tasks/demo", "--sandbox", "ful"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
 }
 
 #[test]
 fn an_option_that_is_given_twice_is_named() {
     let repo = Repo::new(THREE);
-    for words in [&["demo"][..], &["run", "demo"], &["doctor", "demo"]] {
+    for words in [&["tasks/demo"][..], &["run", "tasks/demo"], &["doctor", "demo"]] {
         let ran = repo.ralph(&[words, &["--model", "a", "--model", "b"]].concat());
         assert_eq!(ran.code, Some(2), "{words:?}");
         let says = "error: the argument '--model <MODEL>' cannot be used multiple times\n";
