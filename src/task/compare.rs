@@ -50,8 +50,9 @@ pub fn compare(
     let added = after.criteria.iter().filter(|new| !same && !then.contains_key(&new.key));
     change.added = added.map(|new| new.key.clone()).collect();
     let explained = change.verify_changed || !change.removed.is_empty() || !change.added.is_empty();
-    change.reformatted = same && !explained;
-    change.text_changed = differs && !same && !explained;
+    // A formatter runs when the agent commits, with its tick. Any other edit may be the human's.
+    change.reformatted = same && change.focus_ticked && !explained;
+    change.text_changed = differs && !change.reformatted && !explained;
     change
 }
 
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(after(|text| text.replace("verify: make\n", "")), changed);
         // Moving a command does not change it.
         let moved = after(|text| text.replace("# T\n", "# T\n\n"));
-        assert_eq!(moved, TaskFileChange { reformatted: true, ..unchanged() });
+        assert_eq!(moved, TaskFileChange { text_changed: true, ..unchanged() });
     }
 
     #[test]
@@ -172,11 +173,13 @@ mod tests {
         let ticked = TaskFileChange { focus_ticked: true, reformatted: true, ..unchanged() };
         let formatted = |text: &str| text.replace("[ ] a", "[x] a").replace("- ", "* ");
         assert_eq!(after(formatted), ticked);
-        assert_eq!(after(|text| formatted(text).replace('\n', "\r\n")), ticked);
+        let ends = after(|text| formatted(text).replace('\n', "\r\n"));
+        assert!(!ends.reformatted && ends.text_changed, "{ends:?}");
         let before = parse("t", b"* [ ] a_b\n* [ ] c\n");
-        let escaped = parse("t", b"- [ ] a\\_b\n- [x] c\n");
+        let escaped = parse("t", b"- [x] a\\_b\n- [x] c\n");
         let change = compare(&before, &escaped, &key("a_b"), Attribution::Unknown);
         let expected = TaskFileChange {
+            focus_ticked: true,
             others_ticked: vec![key("c")],
             reformatted: true,
             ..TaskFileChange::none(Attribution::Unknown)
