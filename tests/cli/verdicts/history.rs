@@ -7,17 +7,16 @@ use crate::repo::Repo;
 fn a_commit_with_the_prefix_of_another_task() {
     let (_, _, story) = builds(TASK, &WORK.replace("ralph(demo)", "ralph(other)"));
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: wrong_prefix
-      mended: restore_task {"keep_tick":false}
+    iteration 1: pass check
+      said: wrong_prefix
     exit 3: limit_reached
-    - [ ] out.txt says hello
+    - [x] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(other): say hello
     commit: ralph(demo): state update
-    kept: refs/ralph/demo/attempts/1
+    commit: ralph(demo): state update
     "#);
 }
 
@@ -28,18 +27,17 @@ fn a_commit_of_ours_and_one_without_prefix() {
         &format!("{WORK}\necho more > more.txt; git add more.txt; git commit -qm 'more'"),
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: wrong_prefix
-      mended: restore_task {"keep_tick":false}
+    iteration 1: pass check
+      said: wrong_prefix
     exit 3: limit_reached
-    - [ ] out.txt says hello
+    - [x] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: more
     commit: ralph(demo): state update
-    kept: refs/ralph/demo/attempts/1
+    commit: ralph(demo): state update
     "#);
 }
 
