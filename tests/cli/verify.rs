@@ -154,7 +154,7 @@ fn people_read_who_did_what() {
         8  by hand  notes  ([commit])
 
     `notes`
-      no commit of `notes` changes anything but the task's state files
+      no commit of `notes` changes more than the task's state files, white space, line endings, or file modes
 
     by hand: [commit] (Human <human@example.com>) ticks `notes` by hand
 
