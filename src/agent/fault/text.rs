@@ -5,7 +5,6 @@
 //! programs write (a time, a level, an exception's name, their own name), and if nothing in
 //! it discusses code, tests or plans about such failures.
 
-use super::json::classify_json;
 use super::pattern::FaultPattern;
 use super::status::{is_network_code, of_kind, of_status};
 use crate::model::FaultClass;
@@ -118,8 +117,12 @@ fn of_body(rest: &str, marked: bool) -> Option<FaultClass> {
         return body.is_object().then(|| status.parse().ok().and_then(of_status))?;
     }
     let body = rest.strip_suffix(']').unwrap_or(rest);
-    let body = body.starts_with('{').then(|| serde_json::from_str(body).ok()).flatten();
-    body.filter(|_| marked).and_then(|body| classify_json(&body)).map(|fault| fault.class)
+    let body = body.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(body).ok());
+    let body = body.flatten().filter(|_| marked)?;
+    let error = if body["error"].is_object() { &body["error"] } else { &body };
+    let status = ["code", "status"].iter().find_map(|name| error[name].as_u64());
+    let kind = ["code", "status", "type"].iter().find_map(|name| error[name].as_str());
+    status.and_then(of_status).or_else(|| kind.and_then(of_kind))
 }
 
 /// Does a prefix of the line mark it as an error?
