@@ -84,6 +84,36 @@ pub struct Collected {
     pub status: Status,
 }
 
+/// Changes of settings that only come from repositories which the turn made inside the tree, as
+/// scaffolds do: the paths of these repositories, and the other changes. Nothing of theirs applied
+/// before, so adding them is a mistake, and no tampering.
+fn of_new_repositories(
+    repo: &dyn Repo,
+    inputs: &Inputs<'_>,
+    changed: Vec<PathChange>,
+) -> Result<(BTreeSet<PathBuf>, Vec<PathChange>), VerifyError> {
+    let (mut added, mut others) = (BTreeSet::new(), Vec::new());
+    for change in changed {
+        let git = change.path.ancestors().filter(|above| above.ends_with(".git")).last();
+        let tree = git.and_then(Path::parent).filter(|tree| !tree.as_os_str().is_empty());
+        let is_new = |tree: &Path| {
+            let known = git.is_some_and(|git| inputs.settings.contains(git));
+            Ok::<_, VerifyError>(
+                !known
+                    && change.kind == ChangeKind::Added
+                    && repo.is_added_repository(tree, &inputs.checkpoint.head, inputs.human)?,
+            )
+        };
+        match tree {
+            Some(tree) if is_new(tree)? => {
+                added.insert(tree.to_owned());
+            }
+            Some(_) | None => others.push(change),
+        }
+    }
+    Ok((added, others))
+}
+
 /// Gathers the evidence of a turn.
 ///
 /// # Errors
@@ -102,7 +132,9 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
     let uncommitted = seen.uncommitted();
     let is_repository = |path: &&PathBuf| repo.root().join(path).join(".git").exists();
     let repositories = uncommitted.iter().map(|change| &change.path).filter(is_repository);
-    let repositories = repositories.cloned().collect();
+    let changed = inputs.settings.differences(&repo.settings()?);
+    let (linked, settings) = of_new_repositories(repo, inputs, changed)?;
+    let repositories: BTreeSet<PathBuf> = repositories.cloned().chain(linked).collect();
     let protected = |change: &&PathChange| {
         work(change) && inputs.protection.covers(&change.path) && !seen.is_humans(&change.path)
     };
@@ -115,7 +147,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         commits: seen.commits()?,
         worked_before: inputs.worked_before,
         uncommitted: cut(uncommitted),
-        repositories,
+        repositories: repositories.into_iter().collect(),
         protected: cut(net.iter().filter(protected).cloned().collect()),
         human: cut(human),
         state_files: seen.records(&now),
@@ -125,7 +157,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
             .into_iter()
             .filter(|change| layout.is_state_file(&change.path))
             .collect(),
-        settings: inputs.settings.differences(&repo.settings()?),
+        settings,
         around: Vec::new(),
         progress,
         progress_rewritten,

@@ -373,21 +373,34 @@ impl Case<'_> {
         }
     }
 
+    /// The files of a repository inside this one cannot be committed here, only a link to them.
+    fn repositories(&mut self) {
+        if self.evidence.repositories.is_empty() {
+            return;
+        }
+        let paths = format::paths(&self.evidence.repositories);
+        self.find(
+            FindingKind::Uncommitted,
+            Weight::Fails,
+            format!(
+                "A git repository of its own was made inside this one: {paths}. Its files cannot be \
+                 committed here. The work is undone; do it again without `git init`, `git clone` or \
+                 `git worktree add` (many generators have an option such as `--no-git`), or run \
+                 `rm -rf PATH/.git` before you commit."
+            ),
+        );
+        self.repairs.push(Repair::BackToCheckpoint);
+    }
+
     fn tree(&mut self) {
+        self.repositories();
         let evidence = self.evidence;
         if !evidence.uncommitted.is_empty() {
             let paths = format::changes(&evidence.uncommitted);
-            let own = evidence.repositories.first().map_or_else(String::new, |path| {
-                let path = format::path(path);
-                format!(
-                    " {path} is a git repository of its own: remove its git folder first (`rm -rf \
-                     {path}/.git`)."
-                )
-            });
             self.find(
                 FindingKind::Uncommitted,
                 Weight::Fails,
-                format!("Work was left uncommitted: {paths}. Commit it, or remove it.{own}"),
+                format!("Work was left uncommitted: {paths}. Commit it, or remove it."),
             );
         }
         if !evidence.protected.is_empty() {

@@ -75,6 +75,10 @@ pub fn repair(
         Repair::BackToCheckpoint | Repair::RestoreFile(_) | Repair::RestoreTask { .. } => true,
         Repair::Untick | Repair::Hold | Repair::ProgressLine | Repair::StateCommit => false,
     };
+    if wanted.contains(&Repair::BackToCheckpoint) {
+        // The attempt then holds their files.
+        repo.dissolve(&context.checkpoint.head, context.human)?;
+    }
     if wanted.iter().any(overwrites) {
         let message = format!("{}attempt", context.layout.prefix());
         let saved = repo.save_attempt(context.layout, context.number, &message, context.human)?;

@@ -360,6 +360,25 @@ pub trait Repo: Send + Sync {
     /// If a file cannot be read or an object not be written.
     fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError>;
 
+    /// Makes plain folders of the repositories inside the tree that neither a commit nor `human`
+    /// has: their git folders are moved to `.ralph/runs/repositories`.
+    ///
+    /// # Errors
+    /// If one cannot be moved.
+    fn dissolve(&self, commit: &Oid, human: &Fingerprints) -> Result<(), VerifyError>;
+
+    /// Is this a repository inside the tree that a turn added: one that neither a commit nor
+    /// `human` has, and that git does not ignore?
+    ///
+    /// # Errors
+    /// If the commit cannot be read.
+    fn is_added_repository(
+        &self,
+        path: &Path,
+        commit: &Oid,
+        human: &Fingerprints,
+    ) -> Result<bool, VerifyError>;
+
     /// Keeps the working tree as a commit on HEAD under the task's next free attempt ref,
     /// beginning at `number`. Nothing else changes.
     ///

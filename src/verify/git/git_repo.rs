@@ -223,6 +223,19 @@ impl Repo for GitRepo {
         self.snapshot_in(&self.lock(), without, &[]).map(oid)
     }
 
+    fn dissolve(&self, commit: &Oid, human: &Fingerprints) -> Result<(), VerifyError> {
+        self.dissolve_in(&self.lock(), commit, human)
+    }
+
+    fn is_added_repository(
+        &self,
+        path: &Path,
+        commit: &Oid,
+        human: &Fingerprints,
+    ) -> Result<bool, VerifyError> {
+        self.is_added(&self.lock(), path, commit, human)
+    }
+
     fn save_attempt(
         &self,
         layout: &Layout,

@@ -8,6 +8,7 @@
 mod back;
 mod branch;
 mod content;
+mod dissolve;
 mod edited;
 mod excludes;
 mod files;

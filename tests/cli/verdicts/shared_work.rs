@@ -84,7 +84,6 @@ turns:
   - tick: "{criterion}"
 - match: alpha
   steps:
-  - run: rm -rf sub/.git
   - write: {path: app.txt, text: "alpha\n"}
   - tick: "{criterion}"
   - progress: "{criterion}: done"
@@ -97,8 +96,12 @@ turns:
         return;
     }
     let said =
-        "sub is a git repository of its own: remove its git folder first (`rm -rf sub/.git`)";
+        "A git repository of its own was made inside this one: sub. Its files cannot be committed";
     assert!(ran.stdout.contains(said), "{}", ran.stdout);
     assert!(told.contains("iteration 2: pass check"), "{told}");
-    assert_eq!(repo.git(&["ls-files", "sub"]).trim(), "sub/file");
+    // The attempt holds its files, and the second one began without them.
+    assert!(!repo.path("sub").exists(), "{told}");
+    let kept = repo.git(&["ls-tree", "-r", "--name-only", "refs/ralph/demo/attempts/1", "sub"]);
+    assert_eq!(kept.trim(), "sub/file");
+    assert!(repo.path(".ralph/runs/repositories/sub.1/HEAD").is_file());
 }

@@ -95,6 +95,34 @@ fn a_tool_call_that_nobody_decided() {
     assert!(verdict.findings[0].message.contains("bash: curl evil"));
 }
 
+/// As a scaffold leaves one. To commit it commits a link only, whose configuration is new.
+#[test]
+fn a_repository_made_inside_is_a_failed_attempt() {
+    for committed in [true, false] {
+        for add in [&["init", "-q", "app"][..], &["worktree", "add", "-q", "-b", "side", "app"]] {
+            let scene = TestRepo::new();
+            let begun = scene.turn();
+            scene.honest_work();
+            scene.git(add);
+            scene.write("app/x", "x");
+            let who = ["-C", "app", "-c", "user.name=a", "-c", "user.email=a@b.c"];
+            scene.git(&[&who[..], &["add", "x"]].concat());
+            scene.git(&[&who[..], &["commit", "-qm", "x"]].concat());
+            if committed {
+                scene.git(&["add", "app"]);
+                scene.git(&["commit", "-qm", "ralph(demo): app"]);
+            }
+            let verdict = begun.verdict();
+            assert!(!verdict.tampered(), "{add:?} {committed}: {verdict:#?}");
+            assert_eq!(verdict.result, VerdictResult::Fail, "{add:?} {committed}");
+            let said =
+                verdict.findings.iter().any(|it| it.message.contains("inside this one: app"));
+            assert!(said, "{verdict:#?}");
+            assert!(verdict.repairs.contains(&crate::model::Repair::BackToCheckpoint));
+        }
+    }
+}
+
 #[test]
 fn hooks_or_agent_settings_changed() {
     for name in [
