@@ -371,7 +371,7 @@ pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> Strin
     }
 }
 
-/// The lines about a run's end that [`outcome`] leaves out.
+/// The lines about a run's end that `outcome` leaves out.
 pub fn details(outcome: &Outcome) -> impl Iterator<Item = &str> {
     let reason = match outcome {
         Outcome::CannotGoOn { reason, .. } => reason.as_str(),
