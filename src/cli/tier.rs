@@ -83,6 +83,7 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
         let why = format!("root cannot write another user's files in a namespace (user {owner})");
         return Err(Missing { why, hint: "run as the user who owns the repository" });
     }
+    home_to_show(etcetera::home_dir().ok().as_deref())?;
     let tried = tempfile::tempdir().map_err(|error| error.to_string());
     let tried =
         tried.and_then(|folder| probe(programs, folder.path()).map_err(|error| error.to_string()));
@@ -90,6 +91,16 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
         why,
         hint: "allow unprivileged user namespaces: docs/security.md says how, for Docker and Ubuntu too",
     })
+}
+
+/// A sandbox shows a part of HOME, which has to be a folder of the user's own.
+fn home_to_show(home: Option<&Path>) -> Result<(), Missing> {
+    let Some(home) = home else { return Ok(()) };
+    if home.parent().is_some() && home.is_dir() {
+        return Ok(());
+    }
+    let why = format!("HOME is {}, which is no folder of a user's own", home.display());
+    Err(Missing { why, hint: "set HOME to a folder that is there and is not `/`" })
 }
 
 /// The requirements of `partial` that this machine lacks.
@@ -135,5 +146,21 @@ impl Chosen {
     pub(super) fn notice(&self) -> String {
         let missing = self.missing.as_ref().map(|missing| format!("; {missing}"));
         format!("sandbox: {}{}", self.headline(), missing.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_that_cannot_be_shown_is_missing() {
+        let there = tempfile::tempdir().expect("a folder");
+        assert!(home_to_show(Some(there.path())).is_ok());
+        assert!(home_to_show(None).is_ok());
+        for home in [Path::new("/"), &there.path().join("missing")] {
+            let missing = home_to_show(Some(home)).expect_err("no home");
+            assert!(missing.why.contains(&home.display().to_string()), "{}", missing.why);
+        }
     }
 }
