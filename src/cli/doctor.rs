@@ -23,13 +23,14 @@ use super::launch::{self, Start};
 use super::models::{self, ModelChoice};
 use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
-use super::{assemble, environment, tier};
+use super::tier::{self, Chosen};
+use super::{assemble, environment};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
-use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox, Tier};
+use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Tier};
 use crate::sandbox::ControlGroup;
 use crate::verify::Repo as _;
 
@@ -83,12 +84,15 @@ fn look(
             return None;
         }
     };
+    let chosen = tier::choose(settings.sandbox, place.root());
     repository(&place, at.as_ref().and_then(|at| at.as_ref().ok()), &settings, findings);
+    findings.extend(chosen.as_ref().ok().and_then(|chosen| signing(&place, chosen.tier)));
+    findings.extend(lock(&place));
     match assemble::templates(&place) {
         Ok(_) => {}
         Err(failure) => findings.push(DoctorFinding::bad("templates", &failure)),
     }
-    findings.push(sandbox(settings.sandbox, place.root()));
+    findings.push(sandbox(&chosen));
     match super::policy::without_task(&place, &settings) {
         Ok(_) => {}
         Err(failure) => findings.push(DoctorFinding::bad("policy", &failure)),
@@ -109,7 +113,7 @@ fn look(
     match command {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
-                agent(&place, &settings, &command, findings).await;
+                agent(&place, &settings, &command, choice.model, findings).await;
                 if args.deep {
                     findings.push(deep(&command).await);
                 }
@@ -169,28 +173,30 @@ fn repository(
         )),
         Err(error) => findings.push(DoctorFinding::bad("identity", &Failure::from(error))),
     }
-    let tier = tier::choose(settings.sandbox, place.root()).map(|chosen| chosen.tier);
-    let unsigned = tier.map(|tier| assemble::unsigned(place, tier));
-    if unsigned.is_ok_and(|it| it.is_ok_and(|it| !it.is_empty())) {
-        let hint = "sign them in the morning, or run with `--sandbox=off`";
-        findings.push(DoctorFinding::note("signing", assemble::UNSIGNED_COMMITS, hint));
-    }
-    if let Some(holder) = place.holder() {
-        findings.push(DoctorFinding::note(
-            "lock",
-            format!("{holder} is working in this repository"),
-            "wait for it or end it: a second run in this working tree fails with exit code 9",
-        ));
-    }
+}
+
+/// Whether commits will be unsigned although git signs here.
+fn signing(place: &RepoContext, tier: Tier) -> Option<DoctorFinding> {
+    let unsigned = assemble::unsigned(place, tier).is_ok_and(|variables| !variables.is_empty());
+    let hint = "sign them in the morning, or run with `--sandbox=off`";
+    unsigned.then(|| DoctorFinding::note("signing", assemble::UNSIGNED_COMMITS, hint))
+}
+
+/// The run that works here.
+fn lock(place: &RepoContext) -> Option<DoctorFinding> {
+    let detail = format!("{} is working in this repository", place.holder()?);
+    let hint = "wait for it or end it: a second run in this working tree fails with exit code 9";
+    Some(DoctorFinding::note("lock", detail, hint))
 }
 
 async fn agent(
     place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
+    model: Option<String>,
     findings: &mut Vec<DoctorFinding>,
 ) {
-    let Probe { identity, guarded } = match probe(place, settings, command).await {
+    let Probe { identity, guarded } = match probe(place, settings, command, model).await {
         Ok(probe) => probe,
         Err(failure) => return findings.push(unusable(command, &failure)),
     };
@@ -241,8 +247,8 @@ fn unusable(command: &AgentCommand, failure: &Failure) -> DoctorFinding {
 }
 
 /// Which sandbox this machine can make, tried.
-fn sandbox(asked: Sandbox, root: &Path) -> DoctorFinding {
-    match tier::choose(asked, root) {
+fn sandbox(chosen: &Result<Chosen, Failure>) -> DoctorFinding {
+    match chosen {
         Ok(chosen) => {
             let detail = format!("{}{}", chosen.headline(), memory(chosen.tier));
             match &chosen.missing {
@@ -250,7 +256,7 @@ fn sandbox(asked: Sandbox, root: &Path) -> DoctorFinding {
                 None => DoctorFinding::good("sandbox", detail),
             }
         }
-        Err(failure) => DoctorFinding::bad("sandbox", &failure),
+        Err(failure) => DoctorFinding::bad("sandbox", failure),
     }
 }
 
@@ -308,6 +314,7 @@ async fn probe(
     place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
+    model: Option<String>,
 ) -> Result<Probe, Failure> {
     let scratch = launch::scratch()?;
     let redactor = Arc::clone(environment::redactor());
@@ -329,7 +336,7 @@ async fn probe(
         tools: None,
         gate: Arc::clone(&gate),
     });
-    let mut agent = start(models::choose(settings, command, place.root()).model).await?;
+    let mut agent = start(model).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),

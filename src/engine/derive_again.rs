@@ -1,9 +1,9 @@
 //! Proofs in state.json that no check tells of: what rests on commits alone or on a human's word
 //! is derived again from the history before a run begins, and an open criterion has no proof.
 //!
-//! Invariant: an entry in state.json is a claim. Only a commit that changes the content of
-//! more than the task's files, between the previous tick and the one of the criterion, proves it, or one that says who
-//! accepted it. Claims about history that a shallow clone does not have are kept. Criteria with
+//! Invariant: an entry in state.json is a claim. Only a commit that changes the content of more than
+//! the task's files, between the previous tick and the one of the criterion, proves it, or one that
+//! says who accepted it. Claims about history that a shallow clone does not have are kept. Criteria with
 //! checks are proven again at the run's end (`prove`).
 
 use std::collections::BTreeSet;

@@ -7,8 +7,9 @@ use super::EngineError;
 use super::decide::open_criteria;
 use crate::model::{CheckResult, Criterion, FirstStatus, Proof, Task, TaskState};
 
-/// Refuses criteria that no check can prove, or, once they are ticked, has proven. `before` holds the results of the checks
-/// before the work, and is empty as long as they did not run; `file` is TASK.md.
+/// Refuses criteria that no check can prove, or, once they are ticked, has proven. `before` holds
+/// the results of the checks before the work, and is empty as long as they did not run; `file` is
+/// TASK.md.
 ///
 /// # Errors
 /// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or

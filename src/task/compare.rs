@@ -1,7 +1,8 @@
 //! Compares two versions of a TASK.md, criterion by criterion.
 //!
 //! Invariant: a criterion is identified by its text as written, so rewording one removes it and
-//! adds another. Where only the form of the Markdown differs, criteria correspond by their order. Who changed the file is not decided here.
+//! adds another. Where only the form of the Markdown differs, criteria correspond by their order.
+//! Who changed the file is not decided here.
 
 use std::collections::HashMap;
 
