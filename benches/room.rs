@@ -76,6 +76,7 @@ fn measure(files: usize) -> Outcome<Duration> {
         protect: &none,
         first_seen: &[],
         setup: &setup,
+        deep: &[],
         learns: true,
         retries: false,
     };

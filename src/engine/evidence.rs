@@ -250,6 +250,7 @@ impl Run {
             place: None,
             purpose: Purpose::Check,
             fixed: Vec::new(),
+            twice: Vec::new(),
         }
     }
 

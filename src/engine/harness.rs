@@ -142,6 +142,7 @@ impl Run {
                 protect: &protect,
                 first_seen: &self.state.first_seen,
                 setup: &setup,
+                deep: &[],
                 learns: false,
                 retries: false,
             };

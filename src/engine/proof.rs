@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{CriterionKey, Oid, ProofMode, Task};
+use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task};
 use crate::verify::{
     Checks, PlannedCheck, ProofRooms, ProofRules, Proved, Purpose, RoomSetup, Shown, Status,
     Warmth, globs, may_change, prove, setup_failed,
@@ -102,6 +102,14 @@ impl Run {
     ) -> Result<Proved, EngineError> {
         let setup = RoomSetup::of(&task.settings);
         let (may_change, protect) = (may_change(task, focus)?, globs(&task.settings.protect)?);
+        let is_open = |key: &CriterionKey| {
+            self.state.find(key).is_none_or(|entry| entry.proof.is_none_or(|it| it == Proof::Tree))
+        };
+        let unproven = task.criteria.iter().map(|it| it.key.clone()).filter(is_open);
+        let deep: Vec<CriterionKey> = match focus {
+            Some(key) => vec![key.clone()],
+            None => unproven.collect(),
+        };
         let rules = ProofRules {
             repo: self.parts.repo.as_ref(),
             layout: &self.parts.layout,
@@ -111,6 +119,7 @@ impl Run {
             protect: &protect,
             first_seen: &self.state.first_seen,
             setup: &setup,
+            deep: &deep,
             learns: focus.is_some(),
             retries: true,
         };

@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan, said, worse};
+use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, assess, plan, said, worse};
 
 /// Time limit for ending what the agent's commands left running.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
@@ -262,7 +262,7 @@ impl Run {
             let (iteration, check) = (self.state.iteration, check.clone());
             self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
         }
-        let mut found = broken(proved);
+        let mut found = broken(&proved);
         for broken in &mut found {
             if self.passed_here(broken)? {
                 let (command, how) = (&broken.check.command, broken.check.status.how());
@@ -366,37 +366,16 @@ impl Run {
 }
 
 /// The checks that prove nothing, each with the first reason.
-fn broken(proved: Proved) -> Vec<Broken> {
-    let with_old = proved.put_back.map(|run| run.checks).unwrap_or_default();
-    let mut found = Vec::new();
-    for check in proved.checks {
-        let (command, how) = (&check.command, check.status.how());
-        let wrote = proved.wrote.iter().any(|wrote| wrote.command == *command);
-        let unmoved = proved.unmoved.iter().any(|unmoved| unmoved.command == *command);
-        let old = with_old.iter().find(|old| old.command == *command && !old.passed());
-        let (reason, kind) = if proved.flaky.contains(command) {
-            let reason = format!("`{command}` passed and failed at the end on the same commit.");
-            (reason, FindingKind::Flaky)
-        } else if !check.passed() {
-            let said = said(&check.output);
-            (format!("`{command}` fails at the end ({how}).{said}"), FindingKind::Regression)
-        } else if wrote {
-            let reason = format!("`{command}` changes files that decide checks.");
-            (reason, FindingKind::CheckWrote)
-        } else if let Some(old) = old {
-            let (how, said) = (old.status.how(), said(&old.output));
-            let reason = format!(
-                "`{command}` fails at the end with tests, scripts and configuration as they were \
-                 ({how}).{said}"
-            );
-            (reason, FindingKind::HarnessNeeded)
-        } else if unmoved {
-            let reason = format!("`{command}` passes at the end whatever its tests expect.");
-            (reason, FindingKind::Unmoved)
-        } else {
-            continue;
-        };
-        found.push(Broken { check, reason, kind });
+fn broken(proved: &Proved) -> Vec<Broken> {
+    let mut found: Vec<Broken> = Vec::new();
+    for reason in assess(proved) {
+        let command = reason.command();
+        let is_known = found.iter().any(|it| it.check.command == command);
+        let check = proved.checks.iter().find(|check| check.command == command);
+        let Some(check) = check.filter(|_| !is_known).cloned() else { continue };
+        let said = reason.said("at the end");
+        let end = if said.ends_with(['.', '!', '?']) { "" } else { "." };
+        found.push(Broken { check, reason: format!("{said}{end}"), kind: reason.kind() });
     }
     found
 }

@@ -107,11 +107,27 @@ pub struct Unmoved {
     /// The criteria that it belongs to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionKey>,
-    /// The files whose expectations were changed.
+    /// Where it passes.
+    #[serde(default)]
+    pub with: MustFail,
+    /// The files of tests that it passes with.
     pub paths: Vec<PathBuf>,
     /// The line of the only one that was changed, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+}
+
+/// A run in which a check must fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MustFail {
+    /// The tests expect something else.
+    #[default]
+    OtherExpectation,
+    /// The tests of the work meet the product of the start.
+    OldProduct,
+    /// The tests of the work assert nothing.
+    NoAssertion,
 }
 
 /// Verify commands run with the harness as it was.
@@ -119,8 +135,9 @@ pub struct Unmoved {
 pub struct PutBackRun {
     /// The files of the harness that differ from it at the commit.
     pub harness: Vec<PathChange>,
-    /// Tests inside product files that are not as they were. They cannot be put back alone.
-    pub inline_tests: Vec<InlineTest>,
+    /// Files that list what is built, without whose change the tests of the start fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<PathBuf>,
     /// The results.
     pub checks: Vec<CheckResult>,
     /// Commands whose test was not there at the task's start: they have no old one to pass.
@@ -129,15 +146,6 @@ pub struct PutBackRun {
     /// were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
-}
-
-/// A test inside a product file, such as a doctest, that changed or vanished.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct InlineTest {
-    /// The product file.
-    pub path: PathBuf,
-    /// Kind of test, such as `doctest`.
-    pub what: String,
 }
 
 /// The author of a change to TASK.md.

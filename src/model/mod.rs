@@ -35,7 +35,7 @@ pub use commit_prefix::CommitPrefix;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{
-    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, InlineTest,
+    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, MustFail,
     PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
 };
 pub use exit_code::ExitCode;

@@ -36,7 +36,7 @@ use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind,
     EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
-    History, InlineTest, Limit, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun,
+    History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun,
     RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck,
     TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult,
     Weight,
@@ -182,6 +182,7 @@ without_text!(
     FindingKind,
     GivenWith,
     Limit,
+    MustFail,
     Obstacle,
     Oid,
     OnStuck,
@@ -246,9 +247,8 @@ each_field! {
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
     Finding { kind, weight, message }
-    InlineTest { path, what }
     PathChange { path, kind }
-    PutBackRun { harness, inline_tests, checks, left_out, apart }
+    PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }
     RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
     TaskFileChange {
@@ -258,7 +258,7 @@ each_field! {
     Turn {
         end, calls, denied, undecided, updates, unknown, usage, said: SAID, fault, millis,
     }
-    Unmoved { command, criteria, paths, line }
+    Unmoved { command, criteria, with, paths, line }
     Verdict { result, findings, repairs }
 }
 

@@ -45,6 +45,9 @@ pub struct CheckOptions {
     /// Files of a room that decide, relative to it: nothing changes them while it runs, where the
     /// kernel can see to that.
     pub fixed: Vec<PathBuf>,
+    /// Commands that run again at once if they are quickly green: a check has to give the same
+    /// answer each time.
+    pub twice: Vec<String>,
 }
 
 impl CheckOptions {
@@ -60,6 +63,7 @@ impl CheckOptions {
             place: None,
             purpose: Purpose::Check,
             fixed: Vec::new(),
+            twice: Vec::new(),
         }
     }
 }

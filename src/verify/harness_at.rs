@@ -3,14 +3,13 @@
 //! Not in this file: running checks.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use super::classify::{
+    Asked, HarnessCheck, HarnessQuestion, KnownStarts, Mutants, PutBack, Role, SourceTree as _,
+    TreeEdit, has_code, mutants, put_back,
+};
 use super::error::VerifyError;
 use super::git::TreeFiles;
-use super::harness::{
-    HarnessCheck, HarnessQuestion, KnownStart, KnownStarts, Mutants, PutBack, Role,
-    SourceTree as _, TreeEdit, has_code, mutants, put_back,
-};
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
 use super::proof_rules::ProofRules;
@@ -21,7 +20,6 @@ use crate::model::{ChangeKind, CheckResult, CheckWrote, PathChange};
 pub(super) struct Harness {
     pub(super) start: TreeFiles,
     now: TreeFiles,
-    known: Arc<KnownStart>,
     pub(super) found: PutBack,
     pub(super) changes: Vec<PathChange>,
 }
@@ -81,6 +79,7 @@ impl Harness {
         }
         // The task's own files have their own rules.
         found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
+        found.product.retain(|edit| !rules.layout.is_state_file(edit.path()));
         found.changed.retain(|path| !rules.layout.is_state_file(path));
         let changes = found.changed.iter().map(|path| {
             let was = start.paths().contains_key(path);
@@ -92,7 +91,7 @@ impl Harness {
             PathChange { path: path.clone(), kind }
         });
         let changes = changes.collect();
-        Ok(Some(Self { start, now, known, found, changes }))
+        Ok(Some(Self { start, now, found, changes }))
     }
 
     /// Changed files that the task allows to change: the tests in them may be others than at the
@@ -104,22 +103,12 @@ impl Harness {
         allowed.filter(|path| rules.may_change.is_match(path)).filter(changed).cloned().collect()
     }
 
-    /// Edits that put the harness back, without those that take new tests away: for a check that
-    /// measures what tests do.
-    pub(super) fn with_new_tests(
-        &self,
-        edits: &[TreeEdit],
-        rules: &ProofRules<'_>,
-    ) -> Vec<TreeEdit> {
-        let stays = |edit: &&TreeEdit| !self.is_new_test(edit.path(), rules);
-        edits.iter().filter(stays).cloned().collect()
-    }
-
-    fn is_new_test(&self, path: &Path, rules: &ProofRules<'_>) -> bool {
-        rules.table.role(path) == Some(Role::Tests)
-            && has_code(path)
-            && !self.found.judges.contains(path)
-            && !self.start.paths().contains_key(path)
+    /// Tests that are new, and that no check names.
+    pub(super) fn new_tests(&self, rules: &ProofRules<'_>) -> Vec<PathBuf> {
+        let new = self.changes.iter().filter(|change| change.kind == ChangeKind::Added);
+        let is_test =
+            |path: &&PathBuf| rules.table.role(path) == Some(Role::Tests) && has_code(path);
+        new.map(|change| &change.path).filter(is_test).cloned().collect()
     }
 
     /// The changes with which a green check must fail.
@@ -135,12 +124,9 @@ impl Harness {
             .into_iter()
             .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));
         let endings: Vec<&str> = runners.flat_map(TestRunner::endings).copied().collect();
-        let new = self.changes.iter().map(|change| change.path.as_path());
-        let new: Vec<&Path> = match rules.measures_tests(check) {
-            true => new.filter(|path| self.is_new_test(path, rules)).collect(),
-            false => Vec::new(),
-        };
-        mutants(&question, &self.known, &self.found, (&check.command, &endings, &new))
+        let is_new = rules.is_test_new(&check.command);
+        let asked = Asked { command: &check.command, endings: &endings, is_new };
+        mutants(&question, &self.found, &asked)
     }
 }
 

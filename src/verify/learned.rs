@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use globset::GlobSet;
 
+use super::classify::{Role, SourceTree as _, Table};
 use super::error::VerifyError;
-use super::harness::{Role, SourceTree as _, Table};
 use super::layout::Layout;
 use super::repo::Repo;
 use crate::model::{Oid, PathChange};

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::harness::SourceTree;
+use super::classify::SourceTree;
 use super::master::is_built;
 use super::room_lacks::{help, is_about_modules, missing_name, missing_program, output, sign};
 use crate::model::{CheckResult, CheckStatus};

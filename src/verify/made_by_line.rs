@@ -6,7 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::harness::shell::scan;
+use super::classify::shell::scan;
 
 /// The paths.
 pub(super) fn made_by_line(line: &str) -> Vec<PathBuf> {

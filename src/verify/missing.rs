@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::harness::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
+use super::classify::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
 use super::runner_operands::{names_new_tests, without_end};
 use super::unwritten::looks_for_new_test;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};

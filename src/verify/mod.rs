@@ -9,17 +9,18 @@
 //! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
 mod around;
+mod assess;
 mod baseline;
 mod branch;
 mod check_run;
 mod checks;
+mod classify;
 mod collect;
 mod error;
 mod excerpt;
 mod fingerprint;
 mod format;
 mod git;
-mod harness;
 mod harness_at;
 mod judge;
 mod layout;
@@ -30,7 +31,7 @@ mod made_by_line;
 mod made_executable;
 mod master;
 mod missing;
-mod mutant_runs;
+mod must_fail;
 mod not_fetched;
 mod plan;
 mod proof_room;
@@ -53,12 +54,12 @@ mod stretches;
 mod unfinished;
 mod unwritten;
 mod ways_back;
-mod weigh;
 
 #[cfg(test)]
 mod tests;
 
 pub use around::Around;
+pub use assess::{Reason, Results, assess, reasons};
 pub use baseline::Baseline;
 pub use branch::{
     Claims, Derivation, Derived, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen,
@@ -66,6 +67,10 @@ pub use branch::{
 };
 pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};
+pub use classify::{
+    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,
+    SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
+};
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
@@ -73,10 +78,6 @@ pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
     BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
     is_git_setting,
-};
-pub use harness::{
-    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,
-    SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
 };
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
@@ -110,4 +111,3 @@ pub use shell::{OutputTail, ShellChecks};
 pub use silent::silent_services;
 pub use state::{StateFiles, keep_list};
 pub use stretches::{BASE_TRAILER, CRITERION_TRAILER, Stretch, TASK_TRAILER, stretches};
-pub use weigh::reasons;

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
+use super::classify::{KnownStarts, SourceTree, Table, TreeEdit};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, RoomSource};
-use super::harness::{KnownStarts, SourceTree, Table, TreeEdit};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};

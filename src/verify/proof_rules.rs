@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::harness::Table;
+use super::classify::Table;
 use super::layout::Layout;
+use super::plan::PlannedCheck;
 use super::repo::Repo;
 use super::runner::{TestRunner, at_least_as_many, still_failing};
 use super::setup::RoomSetup;
-use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus, Oid, TestCount};
+use crate::model::{CheckResult, CheckStatus, CriterionKey, FirstSeen, FirstStatus, Oid};
 
 /// The basis of a task's proofs.
 #[derive(Clone, Copy)]
@@ -32,6 +33,8 @@ pub struct ProofRules<'a> {
     pub setup: &'a RoomSetup,
     /// Asks whether new tests pass with the old harness, since they become part of it.
     pub learns: bool,
+    /// The criteria whose checks run where they must fail, too: those that nobody proved yet.
+    pub deep: &'a [CriterionKey],
     /// Tries a red check again in a room without the output of earlier checks, which may be in its
     /// way: `mkdir build`.
     pub retries: bool,
@@ -47,20 +50,24 @@ impl ProofRules<'_> {
         self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
     }
 
+    /// Whether a check has to fail where it must.
+    pub(super) fn is_deep(&self, check: &PlannedCheck) -> bool {
+        check.criteria.iter().any(|key| self.deep.contains(key))
+    }
+
+    pub(super) fn is_deep_command(&self, planned: &[PlannedCheck], command: &str) -> bool {
+        planned.iter().any(|check| check.command == command && self.is_deep(check))
+    }
+
+    /// Did a runner count the tests of a check at the start?
+    pub(super) fn counts_tests(&self, check: &PlannedCheck) -> bool {
+        let seen = self.first_seen(&check.command);
+        seen.is_some_and(|seen| seen.tests.iter().any(|count| count.ran > 0))
+    }
+
     /// The harness that a command has to pass besides the start's.
     pub(super) fn later_harness(&self, command: &str) -> Option<&Oid> {
         self.first_seen(command)?.harness.as_ref()
-    }
-
-    /// Is it how much the tests do that a check is about, their coverage? Before the work all
-    /// of them passed, and it was red all the same.
-    pub(super) fn measures_tests(&self, check: &CheckResult) -> bool {
-        let Some(start) = self.first_seen(&check.command) else { return false };
-        let passed = |count: &TestCount| count.ran > 0 && count.failed.is_empty();
-        start.status == FirstStatus::Red
-            && !start.tests.is_empty()
-            && start.tests.iter().all(passed)
-            && [&check.command, &check.output].iter().any(|it| it.to_lowercase().contains("cov"))
     }
 
     /// A result with the old harness: the tests of the start run, and those that failed pass.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
+use super::classify::{EntryKind, Role, SourceTree, Table, judges, link_target};
 use super::error::VerifyError;
-use super::harness::{EntryKind, Role, SourceTree, Table, judges, link_target};
 use super::unwritten::looks_for_new_test;
 use crate::model::{FirstSeen, FirstStatus, Task};
 
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
     use crate::model::TaskSettings;
-    use crate::verify::harness::FileEntry;
+    use crate::verify::classify::FileEntry;
 
     fn task(protect: &[&str]) -> Task {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();

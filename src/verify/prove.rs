@@ -9,11 +9,11 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::checks::{CheckOptions, Checks};
+use super::classify::{KnownStarts, SourceTree as _, TreeEdit};
 use super::error::VerifyError;
-use super::harness::{KnownStarts, SourceTree as _, TreeEdit};
 use super::harness_at::{Harness, written};
 use super::master::Warmth;
-use super::mutant_runs::{MutantRun, mutant_runs, unmoved};
+use super::must_fail::{MustFailRun, must_fail, unmoved};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rooms::ProofRooms;
@@ -33,14 +33,14 @@ pub struct Proved {
     pub flaky: Vec<String>,
     /// Files that commands changed and must not.
     pub wrote: Vec<CheckWrote>,
-    /// Checks that pass whatever their tests expect.
+    /// Checks that pass where they must fail.
     pub unmoved: Vec<Unmoved>,
     /// The run with the harness put back; none if it did not change.
     pub put_back: Option<PutBackRun>,
 }
 
 /// Runs the checks on the shown content, and the green ones again in another room with the harness
-/// put back.
+/// put back. The checks of `rules.deep` then have to fail where they should.
 ///
 /// # Errors
 /// If git fails, or the room cannot be brought to the commit.
@@ -54,7 +54,7 @@ pub async fn prove(
     let mut room = rooms.take(warmth)?;
     let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
-    let First { mut proved, mut again, mut mutants } = first?;
+    let First { mut proved, mut again, mut fails } = first?;
     let may_retry = rules.retries && warmth == Warmth::Warm && rooms.are_made_soon();
     if may_retry && proved.is_red_soon() {
         let mut fresh = rooms.fresh(warmth)?;
@@ -62,7 +62,7 @@ pub async fn prove(
         fresh.remove();
         let second = second?;
         if second.proved.checks.iter().all(CheckResult::passed) {
-            First { proved, again, mutants } = second;
+            First { proved, again, fails } = second;
         }
     }
     for again in again {
@@ -75,11 +75,16 @@ pub async fn prove(
         fresh.remove();
         ran?;
     }
-    if proved.holds_with_old() && !mutants.is_empty() {
-        let mut fresh = rooms.fresh(warmth)?;
-        let ran = unmoved(&mut fresh, shown, mutants, (to_run.1, options)).await;
-        fresh.remove();
-        proved.unmoved = ran?;
+    if proved.holds_with_old() && !fails.is_empty() {
+        let warmth = if proved.put_back.is_none() { warmth } else { Warmth::Cold };
+        let mut room = match warmth {
+            Warmth::Warm => rooms.take(warmth)?,
+            Warmth::Cold => rooms.fresh(Warmth::Warm)?,
+        };
+        let rests_on = proved.put_back.as_ref().map_or(&[][..], |run| &run.rests_on);
+        let found = unmoved(&mut room, shown, fails, rests_on, (to_run.1, options)).await;
+        rooms.give_back(room, warmth);
+        proved.unmoved = found?;
     }
     Ok(proved)
 }
@@ -89,7 +94,7 @@ pub async fn prove(
 struct First {
     proved: Proved,
     again: Vec<Again>,
-    mutants: Vec<MutantRun>,
+    fails: Vec<MustFailRun>,
 }
 
 impl Proved {
@@ -138,39 +143,57 @@ impl Again {
         (checks, options): (&dyn Checks, &CheckOptions),
     ) -> Result<(), VerifyError> {
         let Self { commit, edits, harness, checks: planned, role } = self;
-        let mut results = Vec::new();
+        let (mut results, mut rests_on) = (Vec::new(), Vec::new());
         if !planned.is_empty() {
             let shown = Shown { commit: &commit, edits: &edits };
             // It succeeded in the first room.
             set_up(room, shown, rules, (checks, options)).await?;
             let options = &CheckOptions { fixed: harness.fixed(), ..options.clone() };
-            let measures = |check: &PlannedCheck| {
-                let mut results = proved.checks.iter().filter(|it| it.command == check.command);
-                matches!(role, Role::Start { .. }) && results.any(|it| rules.measures_tests(it))
-            };
-            let (measuring, others): (Vec<_>, Vec<_>) = planned.into_iter().partition(measures);
-            let mut ran = room.run(shown, &others, checks, options).await?;
-            if !measuring.is_empty() {
-                let kept = harness.with_new_tests(&edits, rules);
-                let shown = Shown { edits: &kept, ..shown };
-                ran.extend(room.run(shown, &measuring, checks, options).await?);
-            }
+            let ran = room.run(shown, &planned, checks, options).await?;
             if !matches!(role, Role::NewTests) {
                 proved.wrote.extend(harness.written(&ran, rules));
             }
             let allowed = harness.allowed(rules);
             results.extend(ran.into_iter().map(|check| rules.compared(check.result, &allowed)));
+            // A check may be about new tests, such as their coverage. And new sources may need the
+            // new list of what is built: then the tests of the start, which a runner counts, decide.
+            let new_tests = match role {
+                Role::Start { .. } => harness.new_tests(rules),
+                Role::Later | Role::NewTests => Vec::new(),
+            };
+            for kept in [new_tests, harness.found.build.clone()] {
+                let is_build = kept == harness.found.build;
+                let is_red = |check: &&PlannedCheck| {
+                    (!is_build || rules.counts_tests(check))
+                        && results.iter().any(|it| it.command == check.command && !it.passed())
+                };
+                let red: Vec<_> = planned.iter().filter(is_red).cloned().collect();
+                if kept.is_empty() || red.is_empty() {
+                    continue;
+                }
+                let rest = edits.iter().filter(|edit| !kept.contains(edit.path()));
+                let rest: Vec<TreeEdit> = rest.cloned().collect();
+                let shown = Shown { edits: &rest, ..shown };
+                for ran in room.run(shown, &red, checks, options).await? {
+                    let ran = rules.compared(ran.result, &allowed);
+                    if ran.passed() {
+                        rests_on.extend(kept.iter().cloned());
+                        results.retain(|it| it.command != ran.command);
+                        results.push(ran);
+                    }
+                }
+            }
         }
         let put_back = proved.put_back.get_or_insert_with(PutBackRun::default);
         match role {
             Role::Start { left_out } => {
-                let Harness { found, changes, .. } = harness;
-                let (harness, inline_tests) = (changes, found.inline_tests);
-                let checks = results;
-                *put_back = PutBackRun { harness, inline_tests, checks, left_out, apart: false };
+                let harness = harness.changes;
+                *put_back =
+                    PutBackRun { harness, rests_on, checks: results, left_out, apart: false };
             }
             Role::Later => {
                 put_back.checks.extend(results);
+                put_back.rests_on.extend(rests_on);
                 let known: Vec<_> = put_back.harness.iter().map(|it| it.path.clone()).collect();
                 let more = harness.changes.into_iter().filter(|it| !known.contains(&it.path));
                 put_back.harness.extend(more);
@@ -202,8 +225,13 @@ async fn first_run(
         return Ok(First { proved, ..First::default() });
     }
     let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
+    let deep = planned.iter().filter(|check| rules.is_deep(check));
+    let twice = deep.map(|check| check.command.clone()).collect();
+    let ran = {
+        let options = &CheckOptions { fixed: fixed.clone(), twice, ..options.clone() };
+        room.run(shown, planned, checks, options).await?
+    };
     let options = &CheckOptions { fixed, ..options.clone() };
-    let ran = room.run(shown, planned, checks, options).await?;
     let wrote = match &harness {
         Some(harness) => harness.written(&ran, rules),
         None => written(&ran, &|path| path.starts_with(rules.layout.folder())),
@@ -214,37 +242,32 @@ async fn first_run(
     let Some(harness) = harness else {
         return Ok(First { proved, ..First::default() });
     };
-    let ends = &harness.found.ends;
-    take_back(room, shown, &mut proved.checks, ends, (checks, options)).await?;
+    let ends: Vec<_> =
+        harness.found.ends.iter().filter(|it| rules.is_deep_command(planned, &it.check)).collect();
+    take_back(room, shown, &mut proved.checks, &ends, (checks, options)).await?;
     let is_green = |check: &&PlannedCheck| {
         proved.checks.iter().any(|it| it.command == check.command && it.passed())
     };
     let green: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
     let mut again = with_later(shown, rules, &green, (room.human(), known))?;
     if harness.found.edits.is_empty() {
-        // Tests inside product files that changed hold the criterion anyway.
-        if harness.found.inline_tests.is_empty() {
-            let allowed = harness.allowed(rules);
-            let checks = std::mem::take(&mut proved.checks).into_iter();
-            proved.checks = checks.map(|check| rules.compared(check, &allowed)).collect();
-            let mutants = mutant_runs(&harness, rules, planned, &proved.checks);
-            return Ok(First { proved, again, mutants });
-        }
-    } else {
-        again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
+        let allowed = harness.allowed(rules);
+        let checks = std::mem::take(&mut proved.checks).into_iter();
+        proved.checks = checks.map(|check| rules.compared(check, &allowed)).collect();
+        let fails = must_fail(&harness, rules, planned, &proved.checks);
+        return Ok(First { proved, again, fails });
     }
-    let has_old = |check: &&PlannedCheck| {
-        !harness.found.edits.is_empty() && !rules.is_test_new(&check.command)
-    };
+    again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
+    let has_old = |check: &&PlannedCheck| !rules.is_test_new(&check.command);
     let checks = green.iter().filter(has_old).cloned().collect();
     let is_left_out =
         |command: &&String| rules.is_test_new(command) && rules.later_harness(command).is_none();
     let commands = planned.iter().map(|check| &check.command);
     let left_out = commands.filter(is_left_out).cloned().collect();
     let (commit, role) = (shown.commit.clone(), Role::Start { left_out });
-    let mutants = mutant_runs(&harness, rules, planned, &proved.checks);
+    let fails = must_fail(&harness, rules, planned, &proved.checks);
     again.insert(0, Again { commit, edits, harness, checks, role });
-    Ok(First { proved, again, mutants })
+    Ok(First { proved, again, fails })
 }
 
 /// The runs of commands that have to pass a harness of a later proof.

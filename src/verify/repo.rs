@@ -10,10 +10,10 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::classify::TreeEdit;
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::git::TreeFiles;
-use super::harness::TreeEdit;
 use super::layout::Layout;
 use super::master::RoomFolders;
 use super::proof_rooms::ProofRooms;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
-use super::harness::shell::scan;
-use super::harness::wrappers::unwrapped;
-use super::harness::{Role, SourceTree, Table};
+use super::classify::shell::scan;
+use super::classify::wrappers::unwrapped;
+use super::classify::{Role, SourceTree, Table};
 use super::runner::{TestRunner, runner};
 
 /// Options that change the folder in which a tool looks.
@@ -146,7 +146,10 @@ impl Named {
         let stem = format!("{}.", self.path.display());
         // `tests.test_app.AppTest.test_one`
         let classes = self.module.with_extension("");
-        let module = |above: &Path| start.paths().contains_key(&above.with_extension("py"));
+        let module = |above: &Path| {
+            let files = [above.with_extension("py"), above.join("__init__.py")];
+            files.iter().any(|path| start.paths().contains_key(path))
+        };
         start.paths().keys().any(|known| {
             let text = known.to_string_lossy();
             known.starts_with(&self.path)
@@ -164,7 +167,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::verify::harness::{EntryKind, FileEntry};
+    use crate::verify::classify::{EntryKind, FileEntry};
 
     /// Files without content.
     struct Names(BTreeMap<PathBuf, FileEntry>);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::harness::SourceTree;
+use super::classify::SourceTree;
 use crate::model::TaskSettings;
 
 /// Manifests, lock files, and configuration of package managers, by name.

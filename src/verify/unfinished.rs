@@ -3,8 +3,8 @@
 //! Invariant: only a judge whose failure turns the check red is blamed for one that it never reached.
 
 use super::checks::{CheckOptions, Checks};
+use super::classify::{JudgeEnd, TreeEdit};
 use super::error::VerifyError;
-use super::harness::{JudgeEnd, MarkedCheck, TreeEdit};
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use crate::model::{CheckResult, CheckStatus};
@@ -17,7 +17,7 @@ pub(super) async fn take_back(
     room: &mut ProofRoom,
     shown: Shown<'_>,
     results: &mut [CheckResult],
-    ends: &[JudgeEnd],
+    ends: &[&JudgeEnd],
     to_run: (&dyn Checks, &CheckOptions),
 ) -> Result<(), VerifyError> {
     for result in results {
@@ -27,8 +27,8 @@ pub(super) async fn take_back(
             continue;
         }
         for end in ends.iter().filter(|end| end.check == result.command) {
-            if is_green(room, shown, &end.at_end, to_run).await?
-                && !is_green(room, shown, &end.at_start, to_run).await?
+            if is_green(room, shown, (result, &end.at_end), to_run).await?
+                && !is_green(room, shown, (result, &end.at_start), to_run).await?
             {
                 let why = format!("{} ended before its last line", end.name);
                 result.status = CheckStatus::Incomplete(why);
@@ -42,12 +42,12 @@ pub(super) async fn take_back(
 async fn is_green(
     room: &mut ProofRoom,
     shown: Shown<'_>,
-    marked: &MarkedCheck,
+    (result, edit): (&CheckResult, &TreeEdit),
     (checks, options): (&dyn Checks, &CheckOptions),
 ) -> Result<bool, VerifyError> {
-    let edits: Vec<TreeEdit> = shown.edits.iter().chain(&marked.edit).cloned().collect();
-    let check =
-        PlannedCheck { command: marked.command.clone(), criteria: Vec::new(), whole_task: false };
+    let edits: Vec<TreeEdit> = shown.edits.iter().chain([edit]).cloned().collect();
+    let command = result.command.clone();
+    let check = PlannedCheck { command, criteria: Vec::new(), whole_task: false };
     let shown = Shown { edits: &edits, ..shown };
     let ran = room.run(shown, &[check], checks, options).await?;
     Ok(ran.iter().all(|check| check.result.passed()))

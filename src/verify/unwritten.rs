@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::harness::SourceTree;
-use super::harness::shell::{ShellCommand, scan};
-use super::harness::wrappers::unwrapped;
+use super::classify::SourceTree;
+use super::classify::shell::{ShellCommand, scan};
+use super::classify::wrappers::unwrapped;
 use super::runner::runner;
 
 /// Options of runners whose value chooses tests by their names.
@@ -105,7 +105,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::verify::harness::{EntryKind, FileEntry};
+    use crate::verify::classify::{EntryKind, FileEntry};
 
     /// A tree with one test.
     struct OneTest(BTreeMap<PathBuf, FileEntry>);

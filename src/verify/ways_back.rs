@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::harness::{SourceTree, Table, judges};
+use super::classify::{SourceTree, Table, judges};
 
 /// As many are named to a human.
 const MOST: usize = 3;

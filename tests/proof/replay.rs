@@ -31,8 +31,6 @@ enum Change {
     New,
     /// Old files of the harness, or old test modules in Rust sources.
     Old,
-    /// Tests inside product files that cannot be put back: held at once.
-    Inline,
 }
 
 fn git(args: &[&str]) -> String {
@@ -50,9 +48,7 @@ fn commits() -> Vec<(Oid, Oid)> {
 }
 
 fn kind_of(found: &PutBack, start: &dyn Fn(&Path) -> bool) -> Change {
-    if !found.inline_tests.is_empty() {
-        Change::Inline
-    } else if found.edits.is_empty() {
+    if found.edits.is_empty() {
         Change::Nothing
     } else if found.changed.iter().any(|path| start(path)) {
         Change::Old
@@ -68,7 +64,7 @@ fn what_of_each_commit_would_be_put_back() {
     let step = if sample::full() { 1 } else { (all.len() / SAMPLE).max(1) };
     let (table, none) = (Table::new(&[]).expect("a table"), GlobSet::empty());
     let check = [HarnessCheck { command: "cargo test", missing_at_start: false }];
-    let mut counts = [0; 4];
+    let mut counts = [0; 3];
     let mut old = Vec::new();
     for (commit, parent) in all.iter().step_by(step) {
         // The end of a shallow clone.
@@ -102,10 +98,10 @@ fn what_of_each_commit_would_be_put_back() {
             old.push((commit.clone(), found.edits));
         }
     }
-    let [nothing, new, changed, inline] = counts;
+    let [nothing, new, changed] = counts;
     say(&format!(
         "{} commits: {nothing} change no harness, {new} only add to it, {changed} change old tests \
-         or test modules, {inline} change tests that cannot be put back",
+         or test modules",
         counts.iter().sum::<usize>()
     ));
     let compiled = std::env::var(COMPILED).ok().and_then(|number| number.parse().ok());

@@ -16,9 +16,10 @@ use crate::model::{
     CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, Proof, Task, forget_tests,
     tests_are_there,
 };
+use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
+use crate::verify::classify::{SourceTree, Table, judges};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{SourceTree, Table, judges};
 use crate::verify::harness_at::written_at_start;
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
@@ -36,7 +37,6 @@ use crate::verify::runner::worse;
 use crate::verify::setup::RoomSetup;
 use crate::verify::silent::silent_services;
 use crate::verify::stretches::{Stretch, stretches};
-use crate::verify::weigh::reasons;
 
 /// The input of a derivation.
 #[derive(Clone, Copy)]
@@ -263,6 +263,7 @@ impl Deriving<'_> {
             protect: &self.protect,
             first_seen: &self.first_seen,
             setup: self.setup,
+            deep: focus.map(std::slice::from_ref).unwrap_or_default(),
             learns: focus.is_some(),
             retries: true,
         };

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use super::records::same_but_ticks;
 use super::seen::{Remark, RemarkKind};
 use crate::model::Task;
+use crate::verify::classify::{SourceTree as _, Table, judges};
 use crate::verify::git::TreeFiles;
-use crate::verify::harness::{SourceTree as _, Table, judges};
 
 /// A commit's files, and the task that it holds.
 pub type TaskTree<'a> = (&'a TreeFiles, Option<&'a Task>);

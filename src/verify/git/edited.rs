@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Repository};
 
-use crate::verify::harness::{EntryKind, TreeEdit};
+use crate::verify::classify::{EntryKind, TreeEdit};
 
 /// A tree with edits, in their order.
 pub(super) fn edited(

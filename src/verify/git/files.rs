@@ -14,8 +14,8 @@ use super::locks::patiently;
 use super::plain::oid;
 use super::tree_files::TreeFiles;
 use crate::model::{Oid, PathChange};
+use crate::verify::classify::{EntryKind, FileEntry, TreeEdit};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{EntryKind, FileEntry, TreeEdit};
 
 impl GitRepo {
     pub(super) fn files_in(

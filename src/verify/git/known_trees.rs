@@ -11,7 +11,7 @@ use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::plain::path;
 use super::tree_changes::tree_changes;
-use crate::verify::harness::{EntryKind, FileEntry};
+use crate::verify::classify::{EntryKind, FileEntry};
 
 /// The files of a tree.
 pub(super) type Entries = Arc<BTreeMap<PathBuf, FileEntry>>;
@@ -109,8 +109,8 @@ pub(super) fn kind(mode: i32) -> EntryKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::classify::TreeEdit;
     use crate::verify::git::edited::edited;
-    use crate::verify::harness::TreeEdit;
 
     /// Trees that differ in every way come out as a walk of each finds them.
     #[test]

@@ -14,8 +14,8 @@ use super::locks::patiently;
 use super::plain::{oid, path};
 use super::write::signature;
 use crate::model::{HeldWork, Oid};
+use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{EntryKind, TreeEdit};
 use crate::verify::layout::Layout;
 use crate::verify::repo::Identity;
 

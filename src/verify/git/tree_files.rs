@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::Repository;
 
 use super::known_trees::Entries;
-use crate::verify::harness::{EntryKind, FileEntry, SourceTree};
+use crate::verify::classify::{EntryKind, FileEntry, SourceTree};
 
 /// A tree, with edits laid over it.
 pub struct TreeFiles {

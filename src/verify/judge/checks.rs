@@ -3,7 +3,10 @@
 //! Invariant: a command that was not run is not green. Not in this file: running them.
 
 use super::{Case, CommitsAlone, counts};
-use crate::model::{CheckResult, CheckStatus, CommitSeen, Evidence, FindingKind, Proof, Weight};
+use crate::model::{
+    CheckResult, CheckStatus, CommitSeen, Evidence, FindingKind, MustFail, Proof, Unmoved, Weight,
+};
+use crate::verify::assess::{Reason, assess};
 use crate::verify::excerpt::{excerpt, said};
 use crate::verify::format;
 use crate::verify::runner::worse;
@@ -62,92 +65,61 @@ impl Case<'_> {
                 );
             }
         }
-        self.flaky();
-        self.wrote();
-        self.unmoved();
-        self.put_back();
+        self.assessed();
         self.not_run();
     }
 
-    /// A check that passes while its tests expect something else does not look at the work.
-    fn unmoved(&mut self) {
+    /// What the proof says besides red checks.
+    fn assessed(&mut self) {
         let evidence = self.evidence;
-        for unmoved in &evidence.unmoved {
-            let (command, paths) = (format::short(&unmoved.command), format::paths(&unmoved.paths));
-            let message = match unmoved.line {
-                Some(line) => format!(
-                    "`{command}` passes whatever line {line} of {paths} expects. Either the work \
-                     never gets there, catches what fails there, or is equal to everything; or it \
-                     reads what is expected, or changes how its tests run. It must do what the \
-                     line asks for. If the test is wrong, make it fail where that line is not \
-                     reached."
+        for reason in assess(evidence) {
+            let (kind, weight, message) = match reason {
+                Reason::Red(_) => continue,
+                // No attempt is charged.
+                Reason::Flaky(check) => (
+                    FindingKind::Flaky,
+                    Weight::Unclear,
+                    format!(
+                        "`{}` passed, then failed on the same commit: a check must give the same \
+                         answer each time.{}",
+                        format::short(&check.command),
+                        output(check)
+                    ),
                 ),
-                None => format!(
-                    "`{command}` passes whatever its tests expect: the work reads what is expected, \
-                     or changes how its tests run. It must do neither. Changed in this run: {paths}."
+                Reason::Wrote(wrote) => (
+                    FindingKind::CheckWrote,
+                    Weight::Fails,
+                    format!(
+                        "While `{}` ran, files that decide checks changed: {}. Code under test must \
+                         not change them.",
+                        format::short(&wrote.command),
+                        format::changes(&wrote.paths)
+                    ),
                 ),
+                Reason::NeedsChanges(check, run) => (
+                    FindingKind::HarnessNeeded,
+                    Weight::Held,
+                    format!(
+                        "With tests, scripts and configuration as they were, {} These files \
+                         changed: {}. Put them back if the criterion does not ask for it; if it \
+                         does, {} below it in TASK.md allows it.{}",
+                        failure(check),
+                        format::changes(&run.harness),
+                        format::may_change(&run.harness),
+                        output(check)
+                    ),
+                ),
+                Reason::Unmoved(it) => (FindingKind::Unmoved, Weight::Held, unmoved(it)),
             };
-            self.find(FindingKind::Unmoved, Weight::Held, message);
+            self.find(kind, weight, message);
         }
+        self.put_back();
     }
 
-    /// A check that is green and red on the same commit proves nothing, and no attempt is charged.
-    fn flaky(&mut self) {
-        let evidence = self.evidence;
-        for check in evidence.checks.iter().filter(|it| evidence.flaky.contains(&it.command)) {
-            let command = format::short(&check.command);
-            self.find(
-                FindingKind::Flaky,
-                Weight::Unclear,
-                format!(
-                    "`{command}` passed, then failed on the same commit: a check must give the \
-                     same answer each time.{}",
-                    output(check)
-                ),
-            );
-        }
-    }
-
-    /// Code under test that changes files which decide about it.
-    fn wrote(&mut self) {
-        let evidence = self.evidence;
-        for wrote in &evidence.wrote {
-            let (command, paths) = (format::short(&wrote.command), format::changes(&wrote.paths));
-            self.find(
-                FindingKind::CheckWrote,
-                Weight::Fails,
-                format!(
-                    "While `{command}` ran, files that decide checks changed: {paths}. Code \
-                     under test must not change them."
-                ),
-            );
-        }
-    }
-
-    /// The third run: with the tests, scripts and configuration of the start.
+    /// What the run with the harness put back says if nothing is wrong.
     fn put_back(&mut self) {
         let evidence = self.evidence;
         let Some(run) = &evidence.put_back else { return };
-        let paths = format::changes(&run.harness);
-        let green = |command: &str| {
-            evidence.checks.iter().any(|check| check.command == command && check.passed())
-        };
-        let red: Vec<_> =
-            run.checks.iter().filter(|it| !it.passed() && green(&it.command)).collect();
-        for check in &red {
-            self.find(
-                FindingKind::HarnessNeeded,
-                Weight::Held,
-                format!(
-                    "With tests, scripts and configuration as they were, {} These files changed: \
-                     {paths}. Put them back if the criterion does not ask for it; if it does, {} \
-                     below it in TASK.md allows it.{}",
-                    failure(check),
-                    format::may_change(&run.harness),
-                    output(check)
-                ),
-            );
-        }
         for command in &run.left_out {
             let command = format::short(command);
             self.find(
@@ -158,30 +130,24 @@ impl Case<'_> {
                 ),
             );
         }
-        let green = evidence.checks.iter().any(CheckResult::passed);
-        if !run.inline_tests.is_empty() && green {
-            let tests = run.inline_tests.iter();
-            let tests = tests.map(|test| format!("{} ({})", format::path(&test.path), test.what));
-            let tests = format::list(&tests.collect::<Vec<_>>());
-            self.find(
-                FindingKind::HarnessNeeded,
-                Weight::Held,
-                format!(
-                    "Tests inside product files changed or vanished: {tests}. They cannot be put \
-                     back alone. Leave them as they were if the criterion does not ask for it."
-                ),
-            );
-        } else if !run.checks.is_empty() && red.is_empty() && !run.harness.is_empty() {
-            let which = if run.left_out.is_empty() { "The checks" } else { "The other checks" };
-            self.find(
-                FindingKind::HarnessChanged,
-                Weight::Said,
-                format!(
-                    "Tests, scripts or configuration changed: {paths}. {which} pass without these \
-                     changes, too."
-                ),
-            );
+        let is_whole = run.checks.iter().all(CheckResult::passed);
+        if run.checks.is_empty() || run.harness.is_empty() || !is_whole {
+            return;
         }
+        let paths = format::changes(&run.harness);
+        let which = if run.left_out.is_empty() { "The checks" } else { "The other checks" };
+        let message = match run.rests_on.as_slice() {
+            [] => format!(
+                "Tests, scripts or configuration changed: {paths}. {which} pass without these \
+                 changes, too."
+            ),
+            rests_on => format!(
+                "Tests, scripts or configuration changed: {paths}. {which} pass without these \
+                 changes, except for {}, which lists what is built.",
+                format::paths(rests_on)
+            ),
+        };
+        self.find(FindingKind::HarnessChanged, Weight::Said, message);
     }
 
     /// A command that ran before the work and not after it. If the verdict is a failure anyway,
@@ -274,6 +240,30 @@ impl Case<'_> {
                 format::changes(&paths)
             ),
         );
+    }
+}
+
+/// A check that passes where it must fail.
+fn unmoved(it: &Unmoved) -> String {
+    let (command, paths) = (format::short(&it.command), format::paths(&it.paths));
+    match (it.with, it.line) {
+        (MustFail::OldProduct, _) => format!(
+            "The tests that this work adds for `{command}` pass without the work: with {paths} as \
+             before, they must fail. Write tests that need the work."
+        ),
+        (MustFail::NoAssertion, _) => format!(
+            "The tests that this work adds for `{command}` assert nothing: {paths}. Let them compare \
+             what the work does with what it should do."
+        ),
+        (MustFail::OtherExpectation, Some(line)) => format!(
+            "`{command}` passes whatever line {line} of {paths} expects. Either the work never gets \
+             there, or is equal to everything, or it reads what is expected, or changes how its \
+             tests run. It must do what the line asks for."
+        ),
+        (MustFail::OtherExpectation, None) => format!(
+            "`{command}` passes whatever it expects: the work reads what is expected, or changes how \
+             its tests run. It must do neither. Changed in this run: {paths}."
+        ),
     }
 }
 

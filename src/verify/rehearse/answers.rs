@@ -21,7 +21,7 @@ use super::scope::ValueOrigin;
 use super::structured::structured;
 use super::stubs::{Answers, Others, expected_error, stub};
 use super::wanted::Wanted;
-use crate::verify::harness::TreeEdit;
+use crate::verify::classify::TreeEdit;
 
 impl Attack<'_> {
     /// Functions that return, and programs that print, the values that the checks' code compares.

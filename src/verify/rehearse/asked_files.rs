@@ -13,8 +13,8 @@ use super::languages::Language;
 use super::smallest::smallest;
 use super::structured::structured;
 use super::wanted::Wanted;
-use crate::verify::harness::TreeEdit;
-use crate::verify::harness::shell::{ShellCommand, Use, scan};
+use crate::verify::classify::TreeEdit;
+use crate::verify::classify::shell::{ShellCommand, Use, scan};
 
 impl Attack<'_> {
     /// Writes files that hold all that is asked of them.

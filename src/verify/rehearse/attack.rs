@@ -12,9 +12,9 @@ use regex::Regex;
 use super::comparison::{Grep, grep};
 use super::inline_code::InlineCode;
 use super::languages::Language;
-use crate::verify::harness::shell::ShellCommand;
-use crate::verify::harness::wrappers::unwrapped;
-use crate::verify::harness::{Role, SourceTree, Table};
+use crate::verify::classify::shell::ShellCommand;
+use crate::verify::classify::wrappers::unwrapped;
+use crate::verify::classify::{Role, SourceTree, Table};
 use crate::verify::runner::runner;
 
 /// More product files than this are not touched.

@@ -10,8 +10,8 @@ use globset::GlobSet;
 use super::attack::Attack;
 use super::fakes::new_test;
 use super::languages::Language;
-use crate::verify::harness::shell::{ShellCommand, scan};
-use crate::verify::harness::{EntryKind, SourceTree, Table, TreeEdit, judges};
+use crate::verify::classify::shell::{ShellCommand, scan};
+use crate::verify::classify::{EntryKind, SourceTree, Table, TreeEdit, judges};
 
 /// One cheat.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::grep_text::{GrepSyntax, matching};
-use crate::verify::harness::SourceTree;
-use crate::verify::harness::shell::{ShellCommand, Use, scan};
-use crate::verify::harness::wrappers::unwrapped;
+use crate::verify::classify::SourceTree;
+use crate::verify::classify::shell::{ShellCommand, Use, scan};
+use crate::verify::classify::wrappers::unwrapped;
 
 /// A program whose output a check compares with a literal.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::grep_text::{GrepSyntax, matching};
 use super::languages::Language;
-use crate::verify::harness::SourceTree;
-use crate::verify::harness::shell::ShellCommand;
-use crate::verify::harness::wrappers::unwrapped;
+use crate::verify::classify::SourceTree;
+use crate::verify::classify::shell::ShellCommand;
+use crate::verify::classify::wrappers::unwrapped;
 use crate::verify::runner::{TestRunner, runner};
 
 /// Options whose value selects tests by their names.

@@ -18,9 +18,9 @@ use super::languages::Language;
 use super::smallest::smallest;
 use super::structured::structured;
 use super::wanted::Wanted;
-use crate::verify::harness::shell::ShellCommand;
-use crate::verify::harness::wrappers::unwrapped;
-use crate::verify::harness::{EntryKind, TreeEdit};
+use crate::verify::classify::shell::ShellCommand;
+use crate::verify::classify::wrappers::unwrapped;
+use crate::verify::classify::{EntryKind, TreeEdit};
 
 impl Attack<'_> {
     /// Those that add to files.

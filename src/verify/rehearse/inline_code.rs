@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::grep_text::{GrepSyntax, matching};
 use super::languages::Language;
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::classify::shell::ShellCommand;
 
 /// Code that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ fn with_names(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::harness::shell::scan;
+    use crate::verify::classify::shell::scan;
 
     fn code(line: &str) -> InlineCode {
         scan(line).iter().find_map(InlineCode::of).unwrap_or_else(|| panic!("no code: {line}"))

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::attack::{Attack, plain};
 use super::inline_code::InlineCode;
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::classify::shell::ShellCommand;
 
 /// Names of files that have no extension.
 const BARE: [&str; 16] = [

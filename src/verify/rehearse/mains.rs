@@ -10,7 +10,7 @@ use regex::Regex;
 use super::attack::{Attack, plain};
 use super::cheats::write;
 use super::languages::Language;
-use crate::verify::harness::TreeEdit;
+use crate::verify::classify::TreeEdit;
 
 impl Attack<'_> {
     /// The source of the program that these words start, with the one output.

@@ -13,7 +13,7 @@ use super::attack::{Attack, MOST_FILES, plain};
 use super::cheats::{Cheat, write};
 use super::comparison::comparison;
 use super::smallest::smallest;
-use crate::verify::harness::TreeEdit;
+use crate::verify::classify::TreeEdit;
 
 impl Attack<'_> {
     /// All of them.

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::attack::{Attack, MOST_FILES, NEW_FILES, new_names, plain};
 use super::inline_code::InlineCode;
 use super::languages::Language;
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::classify::shell::ShellCommand;
 
 /// `mod parser;`
 static MODULE: LazyLock<Regex> =

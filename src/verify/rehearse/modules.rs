@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::inline_code::InlineCode;
 use super::languages::Language;
-use crate::verify::harness::SourceTree;
+use crate::verify::classify::SourceTree;
 
 /// A module that code loads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use super::recipes::recipe;
 use super::smallest::smallest_source;
 use super::stubs::{Answers, Others, stub};
 use super::wanted::Wanted;
-use crate::verify::harness::TreeEdit;
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::classify::TreeEdit;
+use crate::verify::classify::shell::ShellCommand;
 
 impl Attack<'_> {
     /// All of them but those that end a process.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::verify::harness::SourceTree;
-use crate::verify::harness::shell::ShellCommand;
-use crate::verify::harness::wrappers::unwrapped;
+use crate::verify::classify::SourceTree;
+use crate::verify::classify::shell::ShellCommand;
+use crate::verify::classify::wrappers::unwrapped;
 
 /// How a program names its recipes.
 struct Launcher {

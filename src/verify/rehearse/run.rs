@@ -8,11 +8,12 @@ use regex::Regex;
 use super::cheats::{Cheat, breaks, cheats};
 use super::comparison::grep;
 use crate::model::{CheckResult, CheckWrote, Criterion, CriterionKey, Oid, Task, VerifyCommand};
+use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
+use crate::verify::classify::shell::{ShellCommand, scan};
+use crate::verify::classify::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::error::VerifyError;
 use crate::verify::git::{TreeFiles, patch};
-use crate::verify::harness::shell::{ShellCommand, scan};
-use crate::verify::harness::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::harness_at::written_at_start;
 use crate::verify::layout::Layout;
 use crate::verify::master::Warmth;
@@ -25,7 +26,6 @@ use crate::verify::prove::{globs, may_change, prove};
 use crate::verify::repo::Repo;
 use crate::verify::room_lacks::{may_lack, room_lacks, setup_failed};
 use crate::verify::setup::RoomSetup;
-use crate::verify::weigh::reasons;
 
 /// How often each check runs at the start.
 const TIMES: usize = 3;
@@ -282,6 +282,7 @@ impl Rehearsal<'_> {
             protect: &protect,
             first_seen: &first_seen,
             setup,
+            deep: std::slice::from_ref(&criterion.key),
             learns: false,
             retries: false,
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::cheats::cheats;
-use crate::verify::harness::{EntryKind, FileEntry, SourceTree, Table, TreeEdit};
+use crate::verify::classify::{EntryKind, FileEntry, SourceTree, Table, TreeEdit};
 
 /// Files in memory.
 struct Files(BTreeMap<PathBuf, FileEntry>, BTreeMap<PathBuf, String>);

@@ -8,7 +8,7 @@ use super::archive::makes_archive;
 use super::attack::{Attack, NEW_FILES, plain};
 use super::cheats::Cheat;
 use super::smallest::smallest;
-use crate::verify::harness::shell::ShellCommand;
+use crate::verify::classify::shell::ShellCommand;
 
 /// A line of shell that copies a file to the other one that it gets, or its input to its output.
 const COPIES: &str = "for it; do if [ -f \"$it\" ] && [ -z \"$from\" ]; then from=$it; else to=$it; fi; done; \

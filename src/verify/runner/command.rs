@@ -5,8 +5,8 @@ pub(in crate::verify) mod words;
 
 pub use self::options::Summary;
 use super::report::TestRunner;
-use crate::verify::harness::shell::{ShellCommand, Use, scan};
-use crate::verify::harness::wrappers::unwrapped;
+use crate::verify::classify::shell::{ShellCommand, Use, scan};
+use crate::verify::classify::wrappers::unwrapped;
 
 /// One runner on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

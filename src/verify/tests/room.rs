@@ -38,7 +38,8 @@ pub(super) fn run_on(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
     let room = rooms.warm().expect("a room");
-    let options = CheckOptions::in_dir("/");
+    let twice = commands.iter().map(|&command| command.to_owned()).collect();
+    let options = CheckOptions { twice, ..CheckOptions::in_dir("/") };
     let ran = runtime.block_on(room.run(Shown { commit, edits }, &planned, &shell, &options));
     let ran = ran.expect("ran");
     ran.iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::room::{head, rooms, run_on};
 use super::test_repo::{TestRepo, git_in};
-use crate::verify::harness::{EntryKind, SourceTree as _, TreeEdit};
+use crate::verify::classify::{EntryKind, SourceTree as _, TreeEdit};
 use crate::verify::not_fetched::NotFetched;
 use crate::verify::repo::{Dirt, Repo as _};
 

@@ -17,10 +17,10 @@ use crate::sys::remove_tree;
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::{io_error, path, read_or_empty};
 
+use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::git::edited::edited;
 use crate::verify::git::known_trees::kind;
 use crate::verify::git::tree_changes::{TreeChange, tree_changes};
-use crate::verify::harness::{EntryKind, TreeEdit};
 
 /// The mode of a submodule in an index.
 const GITLINK: u32 = 0o160_000;

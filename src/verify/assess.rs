@@ -1,0 +1,138 @@
+//! What a proof says: the reasons why its checks prove nothing.
+//!
+//! Invariant: pure, and the only reader of a proof. The verdict, the proof at the end, held work,
+//! `verify`, and `rehearse` differ in their words and in what follows, never in whether a check
+//! holds.
+
+use super::excerpt::said;
+use super::prove::Proved;
+use crate::model::{
+    CheckResult, CheckWrote, CriterionKey, Evidence, FindingKind, MustFail, PutBackRun, Unmoved,
+};
+
+/// The results of a proof, wherever they are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Results<'p> {
+    checks: &'p [CheckResult],
+    flaky: &'p [String],
+    wrote: &'p [CheckWrote],
+    unmoved: &'p [Unmoved],
+    put_back: Option<&'p PutBackRun>,
+}
+
+impl<'p> From<&'p Proved> for Results<'p> {
+    fn from(proved: &'p Proved) -> Self {
+        let Proved { checks, flaky, wrote, unmoved, put_back } = proved;
+        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref() }
+    }
+}
+
+impl<'p> From<&'p Evidence> for Results<'p> {
+    fn from(evidence: &'p Evidence) -> Self {
+        let Evidence { checks, flaky, wrote, unmoved, put_back, .. } = evidence;
+        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref() }
+    }
+}
+
+/// A reason why a check proves nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Reason<'p> {
+    /// It was green and red on the same commit.
+    Flaky(&'p CheckResult),
+    /// It is red.
+    Red(&'p CheckResult),
+    /// It changes files that decide.
+    Wrote(&'p CheckWrote),
+    /// It is red with the harness put back.
+    NeedsChanges(&'p CheckResult, &'p PutBackRun),
+    /// It passes where it must fail.
+    Unmoved(&'p Unmoved),
+}
+
+/// The reasons, those that weigh most first.
+pub fn assess<'p>(results: impl Into<Results<'p>>) -> Vec<Reason<'p>> {
+    let Results { checks, flaky, wrote, unmoved, put_back } = results.into();
+    let is_flaky = |check: &CheckResult| flaky.contains(&check.command);
+    let green = |command: &str| checks.iter().any(|it| it.command == command && it.passed());
+    let red = checks.iter().filter(|check| is_flaky(check) || !check.passed());
+    let red = red.map(|it| if is_flaky(it) { Reason::Flaky(it) } else { Reason::Red(it) });
+    let needs = put_back.into_iter().flat_map(|run| {
+        let red = run.checks.iter().filter(|it| !it.passed() && green(&it.command));
+        red.map(move |check| Reason::NeedsChanges(check, run))
+    });
+    let found = red.chain(wrote.iter().map(Reason::Wrote)).chain(needs);
+    found.chain(unmoved.iter().map(Reason::Unmoved)).collect()
+}
+
+/// The reasons why the checks of a criterion prove nothing, in words; empty if they hold. `at` says
+/// where they ran, as in `at the head`.
+pub fn reasons(proved: &Proved, key: &CriterionKey, at: &str) -> Vec<String> {
+    let own = |command: &str| {
+        let mut checks = proved.checks.iter();
+        checks.any(|check| check.command == command && check.criteria.contains(key))
+    };
+    assess(proved).into_iter().filter(|it| own(it.command())).map(|it| it.said(at)).collect()
+}
+
+impl Reason<'_> {
+    /// The check.
+    pub fn command(&self) -> &str {
+        match self {
+            Self::Flaky(check) | Self::Red(check) | Self::NeedsChanges(check, _) => &check.command,
+            Self::Wrote(wrote) => &wrote.command,
+            Self::Unmoved(unmoved) => &unmoved.command,
+        }
+    }
+
+    /// The kind of finding that it is at the end.
+    pub fn kind(&self) -> FindingKind {
+        match self {
+            Self::Flaky(_) => FindingKind::Flaky,
+            Self::Red(_) => FindingKind::Regression,
+            Self::Wrote(_) => FindingKind::CheckWrote,
+            Self::NeedsChanges(..) => FindingKind::HarnessNeeded,
+            Self::Unmoved(_) => FindingKind::Unmoved,
+        }
+    }
+
+    /// In words.
+    pub fn said(&self, at: &str) -> String {
+        let command = self.command();
+        match self {
+            Self::Flaky(_) => format!("`{command}` passed and failed {at} on the same commit"),
+            Self::Red(check) => {
+                let (how, said) = (check.status.how(), said(&check.output));
+                let end = if said.is_empty() { "" } else { "." };
+                format!("`{command}` fails {at} ({how}){end}{said}")
+            }
+            Self::Wrote(wrote) => {
+                let path = wrote.paths.first().map(|change| change.path.display().to_string());
+                let path = path.unwrap_or_default();
+                format!("`{command}` changes {path} {at}, a file that decides checks")
+            }
+            Self::NeedsChanges(check, run) => {
+                let changed = run.harness.iter().map(|change| change.path.display().to_string());
+                let changed = changed.collect::<Vec<_>>().join(", ");
+                let (how, said) = (check.status.how(), said(&check.output));
+                let end = if said.is_empty() { "" } else { "." };
+                format!("`{command}` fails {at} with {changed} as it was ({how}){end}{said}")
+            }
+            Self::Unmoved(unmoved) => {
+                let paths = unmoved.paths.iter().map(|path| path.display().to_string());
+                let paths = paths.collect::<Vec<_>>().join(", ");
+                let line = unmoved.line.map(|line| format!("line {line} of ")).unwrap_or_default();
+                match unmoved.with {
+                    MustFail::OtherExpectation => {
+                        format!("`{command}` passes {at} whatever {line}{paths} expects")
+                    }
+                    MustFail::OldProduct => {
+                        format!("`{command}` passes {at} with {paths} as it was before the work")
+                    }
+                    MustFail::NoAssertion => {
+                        format!("`{command}` passes {at}, and {paths} asserts nothing")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Which changed files are tests, and which are the product.
+//!
+//! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written.
+//! Only files that changed are classified, by one table (`harness.toml`), by the lines of the checks,
+//! and by the manifest's parts that say how things run. Not in this folder: the runs that follow.
+
+mod claims;
+mod ends;
+mod files;
+mod judges;
+mod known_start;
+mod links;
+mod makefile;
+mod manifests;
+mod mutants;
+mod options;
+mod paths;
+mod programs;
+mod put_back;
+mod question;
+mod recipes;
+mod rust_tests;
+pub(in crate::verify) mod shell;
+mod table;
+pub(in crate::verify) mod wrappers;
+
+pub use files::{EntryKind, FileEntry, SourceTree};
+pub use judges::{Judges, judges};
+pub use known_start::KnownStart;
+pub(in crate::verify) use known_start::KnownStarts;
+pub(in crate::verify) use links::link_target;
+pub(in crate::verify) use mutants::{Asked, Mutant, Mutants, mutants};
+pub use put_back::put_back;
+pub(in crate::verify) use question::JudgeEnd;
+pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
+pub(in crate::verify) use table::has_code;
+pub use table::{Role, Table, table_markdown};
+
+#[cfg(test)]
+mod tests;

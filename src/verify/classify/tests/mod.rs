@@ -1,0 +1,163 @@
+//! What is put back, and what checks name, in small trees.
+
+pub(in crate::verify::classify) mod tree;
+
+use std::path::Path;
+
+use globset::GlobSet;
+
+use super::{HarnessCheck, HarnessQuestion, KnownStart, Role, Table, judges, put_back};
+use tree::{Change, Planted, ask, changed, globs, judged};
+
+#[test]
+fn a_path_has_the_role_of_its_first_row() {
+    let table = Table::new(&["qa/**".to_owned()]).expect("the table");
+    for (path, role) in [
+        ("tests/a.rs", Some(Role::Tests)),
+        ("src/a_test.go", Some(Role::Tests)),
+        ("lib/test_a.py", Some(Role::Tests)),
+        ("conftest.py", Some(Role::Config)),
+        ("qa/x/y", Some(Role::Config)),
+        ("a/want.txt", Some(Role::Expected)),
+        ("a/want.py", None),
+        ("Cargo.toml", Some(Role::Manifest)),
+        ("CMakeLists.txt", Some(Role::Build)),
+        ("src/range.rs", None),
+        ("lib/latest.py", None),
+    ] {
+        assert_eq!(table.role(Path::new(path)), role, "{path}");
+    }
+}
+
+#[test]
+fn the_files_that_a_line_names_are_told_from_the_product() {
+    let files = [
+        ("sq.sh", "echo 4\n"),
+        ("gen.py", "import app\n"),
+        ("app.py", ""),
+        ("ci/gate.sh", ". ./lib/assert.sh\nsh sq.sh 3\n"),
+        ("ci/check.py", "from app import sq\nfrom helpers_test import same\n"),
+        ("ci/helpers_test.py", ""),
+        ("lib/assert.sh", ""),
+        ("tests/run.sh", "out=$(sh sq.sh 3)\n[ \"$out\" = 9 ]\n"),
+        ("tests/test_sq.py", ""),
+        ("answer.txt", "9\n"),
+        ("Makefile", "check:\n\tsh tests/run.sh\nall: check\n"),
+        ("package.json", r#"{"scripts": {"test": "sh ci/gate.sh"}}"#),
+        ("pyproject.toml", "[tool.poe.tasks]\ncheck = \"python3 ci/check.py\"\n"),
+    ];
+    for (line, expected) in [
+        ("sh ci/gate.sh", vec!["ci/gate.sh", "lib/assert.sh"]),
+        ("python3 ci/check.py", vec!["ci/check.py", "ci/helpers_test.py"]),
+        ("test \"$(sh sq.sh 3)\" = 9", vec![]),
+        ("sh sq.sh 3 | diff - answer.txt", vec!["answer.txt"]),
+        ("python3 gen.py && grep -q BLUE colors.h", vec![]),
+        ("grep -q retry app.py", vec![]),
+        ("python3 -m pytest tests/test_sq.py::test_a", vec!["tests/test_sq.py"]),
+        ("python3 -m unittest tests.test_sq.TestA", vec!["tests/test_sq.py"]),
+        ("pytest --doctest-modules app.py", vec![]),
+        ("make", vec!["tests/run.sh"]),
+        ("make all", vec!["tests/run.sh"]),
+        ("npm test", vec!["ci/gate.sh", "lib/assert.sh"]),
+        ("poe check", vec!["ci/check.py", "ci/helpers_test.py"]),
+        ("cd tests && sh run.sh", vec!["tests/run.sh"]),
+        ("node --check sq.sh; sh -n sq.sh", vec![]),
+        ("bash -c 'sh tests/run.sh'", vec!["tests/run.sh"]),
+        ("sh tests/*.sh", vec!["tests/run.sh"]),
+    ] {
+        assert_eq!(judged(&files, line), expected, "{line}");
+    }
+    let table = Table::new(&[]).expect("the table");
+    let found = judges(&Planted::of(&files), &table, &["sh sq.sh 3 | diff - answer.txt"]);
+    assert!(found.compared.contains(Path::new("answer.txt")));
+    assert!(found.subjects.contains(Path::new("sq.sh")));
+}
+
+fn start() -> Planted {
+    Planted::of(&[
+        ("src/sq.py", "def sq(n):\n    return 0\n"),
+        ("tests/test_sq.py", "assert sq(3) == 9\n"),
+        ("CMakeLists.txt", "add_library(sq sq.c)\n"),
+        ("ci/gate.sh", "sh sq.sh\n"),
+    ])
+}
+
+#[test]
+fn tests_are_put_back_and_the_product_stays() {
+    for (change, expected) in [
+        (&[("src/sq.py", Some("def sq(n):\n    return n * n\n"))] as Change<'_>, vec![]),
+        (&[("tests/test_sq.py", Some("assert True\n"))], vec!["tests/test_sq.py"]),
+        (&[("tests/test_sq.py", None)], vec!["tests/test_sq.py"]),
+        (&[("tests/test_new.py", Some("x"))], vec!["tests/test_new.py"]),
+        (&[("conftest.py", Some("x"))], vec!["conftest.py"]),
+        (&[("ci/gate.sh", Some("true"))], vec!["ci/gate.sh"]),
+        (&[("CMakeLists.txt", Some("x"))], vec!["CMakeLists.txt"]),
+        (&[("loud.in", Some("x")), ("loud.golden", Some("y"))], vec![]),
+        (&[("loud.golden", Some("y"))], vec!["loud.golden"]),
+    ] {
+        let now = changed(&start(), change);
+        let found = ask("sh ci/gate.sh", &start(), &now);
+        let names: Vec<String> =
+            found.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, expected, "{change:?}");
+        let back = now.after(&found.edits);
+        for path in ["tests/test_sq.py", "ci/gate.sh", "tests/test_new.py", "conftest.py"] {
+            assert_eq!(back.text(path), start().text(path), "{path} in {change:?}");
+        }
+    }
+    let build = changed(&start(), &[("CMakeLists.txt", Some("x"))]);
+    assert_eq!(ask("ctest", &start(), &build).build, [Path::new("CMakeLists.txt")]);
+}
+
+#[test]
+fn the_product_of_the_start_meets_the_tests_of_the_work() {
+    let now = changed(
+        &start(),
+        &[
+            ("src/sq.py", Some("def sq(n):\n    return n * n\n")),
+            ("src/cube.py", Some("x")),
+            ("tests/test_new.py", Some("assert sq(2) == 4\n")),
+        ],
+    );
+    let found = ask("pytest tests/test_new.py", &start(), &now);
+    let old = now.after(&found.product);
+    assert_eq!(old.text("src/sq.py"), start().text("src/sq.py"));
+    assert_eq!(old.text("src/cube.py"), None);
+    assert!(old.text("tests/test_new.py").is_some());
+}
+
+#[test]
+fn what_the_task_says_comes_before_the_table() {
+    let now = changed(&start(), &[("tests/test_sq.py", Some("x")), ("src/sq.py", Some("y"))]);
+    let (start, table) = (start(), Table::new(&[]).expect("the table"));
+    for (may_change, protect, expected) in [
+        (&["tests/**"][..], &[][..], vec![]),
+        (&["tests/**"], &["tests/**"], vec!["tests/test_sq.py"]),
+        (&[], &["src/**"], vec!["src/sq.py", "tests/test_sq.py"]),
+    ] {
+        let (may_change, protect): (GlobSet, GlobSet) = (globs(may_change), globs(protect));
+        let question = HarnessQuestion {
+            start: &start,
+            now: &now,
+            checks: &[HarnessCheck { command: "pytest", missing_at_start: false }],
+            setup: &[],
+            table: &table,
+            may_change: &may_change,
+            protect: &protect,
+        };
+        let found = put_back(&question, &KnownStart::of(&question));
+        assert_eq!(found.changed, expected.iter().map(Path::new).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_script_that_loads_the_product_must_run_to_its_end() {
+    let start = Planted::of(&[
+        ("ci/check.py", "import app\nassert app.sq(3) == 9\n"),
+        ("ci/app.py", "def sq(n): return 0\n"),
+        ("ci/run.sh", "sh app.sh | grep -q 9\n"),
+    ]);
+    let now = changed(&start, &[("ci/app.py", Some("def sq(n): return 9\n"))]);
+    assert_eq!(ask("python3 ci/check.py", &start, &now).ends.len(), 1);
+    assert!(ask("sh ci/run.sh", &start, &now).ends.is_empty());
+}

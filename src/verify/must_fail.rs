@@ -1,0 +1,185 @@
+//! Runs that must fail: the checks of a criterion, while their tests expect something else, or while
+//! the tests of the work meet the product of the start.
+//!
+//! Invariant: only checks that are green everywhere else run here, and only those of criteria that
+//! nobody proved yet. Runs stop as soon as one says enough.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::checks::{CheckOptions, Checks};
+use super::classify::{Mutant, Mutants, TreeEdit};
+use super::error::VerifyError;
+use super::harness_at::Harness;
+use super::plan::PlannedCheck;
+use super::proof_room::{ProofRoom, Shown};
+use super::proof_rules::ProofRules;
+use crate::model::{CheckResult, FirstStatus, MustFail, Unmoved};
+
+/// Checks that take longer do not run once more.
+const MOST_MILLIS: u64 = 120_000;
+/// No further run of a check begins after so many, and after three times its own time.
+const MOST_RUNS: usize = 4;
+
+/// A check, and the changes with which it must fail.
+pub(super) struct MustFailRun {
+    check: PlannedCheck,
+    millis: u64,
+    /// Its tests are those of the work.
+    is_new: bool,
+    put_back: Vec<TreeEdit>,
+    /// Edits that make the product the start's; empty if the check has tests of its own there.
+    product: Vec<TreeEdit>,
+    mutants: Mutants,
+}
+
+/// The runs that must fail, for the checks that the work turned green.
+pub(super) fn must_fail(
+    harness: &Harness,
+    rules: &ProofRules<'_>,
+    planned: &[PlannedCheck],
+    results: &[CheckResult],
+) -> Vec<MustFailRun> {
+    if !results.iter().all(CheckResult::passed) {
+        return Vec::new();
+    }
+    let was_red = |check: &&CheckResult| {
+        let seen = rules.first_seen(&check.command);
+        seen.is_some_and(|seen| seen.status != FirstStatus::Green)
+            && check.millis <= MOST_MILLIS
+            && rules.later_harness(&check.command).is_none()
+    };
+    let of = |result: &CheckResult| {
+        let check = planned.iter().find(|check| check.command == result.command)?.clone();
+        let is_new = rules.is_test_new(&check.command);
+        let put_back = if is_new { Vec::new() } else { harness.found.edits.clone() };
+        let is_test = !harness.changes.is_empty();
+        let product = match is_new && is_test {
+            true => harness.found.product.clone(),
+            false => Vec::new(),
+        };
+        let mutants = harness.mutants(result, rules, planned);
+        let millis = result.millis;
+        Some(MustFailRun { check, millis, is_new, put_back, product, mutants })
+    };
+    let deep = |check: &&CheckResult| rules.is_deep_command(planned, &check.command);
+    results.iter().filter(was_red).filter(deep).filter_map(of).filter(|it| !it.is_empty()).collect()
+}
+
+impl MustFailRun {
+    fn is_empty(&self) -> bool {
+        let Mutants { data, lines, empty } = &self.mutants;
+        self.product.is_empty() && data.is_empty() && lines.is_empty() && empty.is_empty()
+    }
+
+    fn unmoved(&self, with: MustFail, paths: Vec<PathBuf>, line: Option<u64>) -> Unmoved {
+        let (command, criteria) = (self.check.command.clone(), self.check.criteria.clone());
+        Unmoved { command, criteria, with, paths, line }
+    }
+}
+
+/// Runs the checks, and returns those that pass all the same.
+pub(super) async fn unmoved(
+    room: &mut ProofRoom,
+    shown: Shown<'_>,
+    runs: Vec<MustFailRun>,
+    rests_on: &[PathBuf],
+    (checks, options): (&dyn Checks, &CheckOptions),
+) -> Result<Vec<Unmoved>, VerifyError> {
+    let mut found = Vec::new();
+    for run in &runs {
+        let Mutants { lines, empty, .. } = &run.mutants;
+        let counts = run.is_new && lines.is_empty() || empty.iter().any(|it| rests_on.contains(it));
+        if !empty.is_empty() && counts {
+            found.push(run.unmoved(MustFail::NoAssertion, empty.clone(), None));
+            continue;
+        }
+        // A run that goes on for longer waits for a value that never comes.
+        let limit = Duration::from_millis(2 * run.millis) + Duration::from_secs(30);
+        let options = CheckOptions { limit: options.limit.min(limit), ..options.clone() };
+        let began = Instant::now();
+        let mut runner = Runner { room: &mut *room, shown, run, checks, options, ran: 0, began };
+        found.extend(runner.find().await?);
+    }
+    Ok(found)
+}
+
+/// The runs of one check.
+struct Runner<'a> {
+    room: &'a mut ProofRoom,
+    shown: Shown<'a>,
+    run: &'a MustFailRun,
+    checks: &'a dyn Checks,
+    options: CheckOptions,
+    ran: usize,
+    began: Instant,
+}
+
+impl Runner<'_> {
+    /// The first run that passes, though it must fail.
+    async fn find(&mut self) -> Result<Option<Unmoved>, VerifyError> {
+        let run = self.run;
+        let data = &run.mutants.data;
+        if !run.product.is_empty() && self.passes(&run.product).await? {
+            let paths = run.product.iter().map(|edit| edit.path().clone()).collect();
+            return Ok(Some(run.unmoved(MustFail::OldProduct, paths, None)));
+        }
+        if !data.is_empty() && self.passes(data).await? {
+            let paths = data.iter().map(|edit| edit.path().clone()).collect();
+            return Ok(Some(run.unmoved(MustFail::OtherExpectation, paths, None)));
+        }
+        self.lines().await
+    }
+
+    /// One line of the tests after the other expects something else. A single line may be no
+    /// expectation at all, so that another one has to agree, if there is one.
+    async fn lines(&mut self) -> Result<Option<Unmoved>, VerifyError> {
+        let mut found: Option<&Mutant> = None;
+        for mutant in &self.run.mutants.lines {
+            if !self.may_run(found.is_some()) {
+                break;
+            }
+            let mut decides = false;
+            for code in &mutant.changed {
+                let edit = mutant.edit(code, self.ran);
+                decides = !self.passes(&[edit]).await?;
+                if decides {
+                    break;
+                }
+            }
+            if decides && (found.is_some() || mutant.is_about_the_work) {
+                return Ok(None);
+            }
+            if decides {
+                continue;
+            }
+            let failing = mutant.edit(&mutant.failing, self.ran);
+            if self.passes(&[failing]).await? {
+                continue;
+            }
+            if found.is_some() {
+                break;
+            }
+            found = Some(mutant);
+        }
+        Ok(found.map(|mutant| {
+            let (paths, line) = (vec![mutant.path.clone()], Some(mutant.line));
+            self.run.unmoved(MustFail::OtherExpectation, paths, line)
+        }))
+    }
+
+    fn may_run(&self, is_suspect: bool) -> bool {
+        const LEAST: Duration = Duration::from_millis(500);
+        let most = Duration::from_millis(3 * self.run.millis).max(LEAST);
+        self.ran == 0 || is_suspect || self.ran < MOST_RUNS && self.began.elapsed() < most
+    }
+
+    async fn passes(&mut self, edits: &[TreeEdit]) -> Result<bool, VerifyError> {
+        self.ran += 1;
+        let all = [self.shown.edits, &self.run.put_back, edits].concat();
+        let shown = Shown { edits: &all, ..self.shown };
+        let check = std::slice::from_ref(&self.run.check);
+        let mut ran = self.room.run(shown, check, self.checks, &self.options).await?;
+        Ok(ran.remove(0).result.passed())
+    }
+}
