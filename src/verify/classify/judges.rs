@@ -30,8 +30,6 @@ pub struct Judges {
     pub scripts: BTreeSet<PathBuf>,
     /// Files that a check only looks at, or runs for what they print.
     pub subjects: BTreeSet<PathBuf>,
-    /// Judges that look like the product itself.
-    pub judge_is_subject: BTreeSet<PathBuf>,
     /// Lines of shell that run: the checks, recipes, and scripts.
     pub lines: Vec<String>,
 }
@@ -266,9 +264,6 @@ impl Reader<'_> {
     }
 
     fn script(&mut self, file: &Path, place: &Place) {
-        if !sounds_in(file) && self.table.role(file).is_none() {
-            self.found.judge_is_subject.insert(file.to_owned());
-        }
         let is_new = self.found.scripts.insert(file.to_owned());
         self.judge(file, place);
         let Some(code) = text(self.start, file).filter(|_| is_new) else { return };

@@ -1,17 +1,17 @@
 //! Cheats: work that meets the letter of a check, made from the check and the tree alone.
 //!
-//! Invariant: pure. A cheat describes its change, and a check that it would not fool.
+//! Invariant: pure. A cheat describes its change, and a check that it would not fool. A guess about
+//! a line may be wrong: such a cheat fails.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::attack::Attack;
-use super::fakes::new_test;
-use super::languages::Language;
+use super::attack::{Attack, MOST_FILES, write};
+use super::languages::{Language, smallest};
 use crate::verify::classify::shell::{ShellCommand, scan};
-use crate::verify::classify::{EntryKind, SourceTree, Table, TreeEdit, judges};
+use crate::verify::classify::{Role, SourceTree, Table, TreeEdit};
 
 /// One cheat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,61 +24,32 @@ pub(super) struct Cheat {
     pub instead: &'static str,
 }
 
-/// Cheats that break the product: a check that is green before any work has to notice these.
-pub(super) fn breaks(
-    start: &dyn SourceTree,
-    table: &Table,
-    commands: &[&str],
-    may_change: &GlobSet,
-) -> Vec<Cheat> {
-    let all = cheats((start, table), commands, may_change, &[]);
-    all.into_iter().filter(|cheat| cheat.name == PRODUCT_EXITS).collect()
-}
-
 /// The cheat that lets all of the product end at once.
 pub(super) const PRODUCT_EXITS: &str = "let the code under test end the process with 0";
 
-/// The cheats to try on the checks of one criterion: those that the checks' own lines suggest, and
-/// those that everything they run suggests. A run puts judges back, except for those that the task
-/// allows to change. `said` is the output of the checks at the start.
+const PROTECT_TESTS: &str = "take the tests out of `may_change:`, or name them in `protect:`";
+
+const OTHER_VALUES: &str = "let one of the checks run the code, and compare several of its results";
+
+/// The cheats to try on the checks of one criterion, for their own lines and for those that these
+/// run. A run puts judges back, except for those that the task allows to change.
 pub(super) fn cheats(
     (start, table): (&dyn SourceTree, &Table),
-    commands: &[&str],
+    lines: &[Vec<&str>],
+    judges: &BTreeSet<PathBuf>,
     may_change: &GlobSet,
-    said: &[String],
 ) -> Vec<Cheat> {
-    let judges = judges(start, table, commands);
-    let (open, deciding): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
-        judges.files.iter().cloned().partition(|path| may_change.is_match(path));
-    let scripts =
-        judges.scripts.iter().filter_map(|path| String::from_utf8(start.read(path)?).ok());
-    let scripts: Vec<String> = scripts.collect();
-    let deep: Vec<&str> = judges.lines.iter().map(String::as_str).collect();
+    let (open, judges): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
+        judges.iter().cloned().partition(|path| may_change.is_match(path));
     let (mut found, mut last) = (Vec::new(), Vec::new());
-    for (lines, scripts) in [(commands, &[][..]), (&deep, &scripts)] {
+    for lines in lines {
         let scanned: Vec<ShellCommand> = lines.iter().flat_map(|line| scan(line)).collect();
-        let judges = &deciding;
-        let it = Attack { start, table, lines, scripts, scanned: &scanned, judges, said };
-        found.push(it.tick_only());
-        found.extend(it.of_files());
-        found.extend(it.of_programs());
-        found.extend(it.of_other_content());
-        found.extend(it.of_mentioned_files());
-        found.push(it.new_tests());
-        found.extend([it.together(false), it.together(true)]);
-        last.extend([
-            it.judges_exit(&open),
-            it.tests_hollowed(may_change),
-            it.tests_emptied(),
-            it.tests_removed(),
-            it.product_exits(),
-            it.subjects_exit(),
-        ]);
+        let it = Attack { start, table, scanned: &scanned, judges: &judges, may_change };
+        found.extend(it.of_the_line());
+        last.extend(it.of_the_product(&open));
     }
-    // Whatever it is that they break, the first that passes is the best explanation.
     found.append(&mut last);
-    found.retain(|cheat| !cheat.edits.is_empty());
-    let mut seen = Vec::new();
+    let mut seen = vec![Vec::new()];
     found.retain(|cheat| {
         let is_new = !seen.contains(&cheat.edits);
         seen.push(cheat.edits.clone());
@@ -88,85 +59,139 @@ pub(super) fn cheats(
 }
 
 impl Attack<'_> {
-    /// Commits something that has nothing to do with the criterion.
-    fn tick_only(&self) -> Cheat {
-        Cheat {
-            name: "only tick",
-            edits: vec![write("rehearsal.txt".into(), "nothing\n", false)],
-            instead: "write a check that fails until the work is done",
-        }
+    /// Those that do what the lines ask for, the most specific ones first.
+    fn of_the_line(&self) -> Vec<Cheat> {
+        vec![
+            Cheat {
+                name: "only tick",
+                edits: vec![write("rehearsal.txt".into(), "nothing\n")],
+                instead: "write a check that fails until the work is done",
+            },
+            Cheat {
+                name: "write a test that tests nothing",
+                edits: self.new_tests(),
+                instead: "write the test before the run: the agent's own test proves what it wants",
+            },
+            Cheat {
+                name: "create the files that the check names, with the smallest content",
+                edits: self.touched(),
+                instead: "run the file, or compare its output: its existence proves nothing",
+            },
+            Cheat {
+                name: "write the text that it looks for",
+                edits: self.echoed(),
+                instead: "run the code and check its output: a text can be written without work",
+            },
+            Cheat {
+                name: "let the program print the one text that it compares",
+                edits: self.constants(),
+                instead: "compare several arguments, or one that the check makes up when it runs",
+            },
+            Cheat {
+                name: "do all that is asked of files, programs, and tests, and nothing else",
+                edits: self.together(Vec::new()),
+                instead: OTHER_VALUES,
+            },
+        ]
     }
 
-    fn tests_emptied(&self) -> Cheat {
-        let edits = self.tests().map(|path| write(path, "", false));
-        Cheat {
-            name: "empty the tests",
-            edits: edits.collect(),
-            instead: "name the tests in `protect:`, or in `harness:`",
-        }
+    /// Those that destroy something, which explain less.
+    fn of_the_product(&self, open: &BTreeSet<PathBuf>) -> Vec<Cheat> {
+        let tests = self.open_tests(open);
+        let gutted = tests.iter().filter_map(|path| {
+            if let Some(text) = self.hollow(path) {
+                return Some(write(path.clone(), &text));
+            }
+            let old = self.text(path)?;
+            let text = Language::of(path, Some(&old)).map(|it| it.exits(&old));
+            Some(self.replaced(path, &text.unwrap_or_default()))
+        });
+        let exits = self.sources().filter_map(|(path, language)| {
+            Some(self.replaced(path, &language.exits(&self.text(path)?)))
+        });
+        let exits: Vec<TreeEdit> = exits.collect();
+        vec![
+            Cheat {
+                name: "leave the tests their names, and empty their bodies",
+                edits: gutted.collect(),
+                instead: PROTECT_TESTS,
+            },
+            Cheat {
+                name: "remove the tests",
+                edits: tests.iter().cloned().map(|path| TreeEdit::Remove { path }).collect(),
+                instead: PROTECT_TESTS,
+            },
+            Cheat {
+                name: "empty the files of the product",
+                edits: self.emptied(),
+                instead: "also run the code, so that the rest of the file has to be there",
+            },
+            Cheat {
+                name: PRODUCT_EXITS,
+                edits: exits.clone(),
+                instead: "use a test runner that prints a summary, or let the script print a last \
+                          line and look for it",
+            },
+            Cheat {
+                name: "do all that is asked of files, programs, and tests, and end with 0",
+                edits: self.together(exits),
+                instead: OTHER_VALUES,
+            },
+        ]
     }
 
-    fn tests_removed(&self) -> Cheat {
-        Cheat {
-            name: "remove the tests",
-            edits: self.tests().map(|path| TreeEdit::Remove { path }).collect(),
-            instead: "name the tests in `protect:`, or in `harness:`",
-        }
+    /// Every named file that is not there.
+    fn touched(&self) -> Vec<TreeEdit> {
+        let paths = self.missing().into_iter();
+        let paths = paths.map(|it| if self.is_folder(&it) { it.join("file") } else { it });
+        paths.map(|path| write(path.clone(), &smallest(&path))).collect()
     }
 
     /// The most specific change of each file: several checks may need several of them.
-    fn together(&self, as_comment: bool) -> Cheat {
-        let parts = [
-            self.special_case(),
-            self.answered(true),
-            self.recipes(),
-            self.empty_stubs(true),
-            self.programs_write(),
-            self.asked_files(as_comment),
-            self.new_tests(),
-            self.smallest_files(),
-        ];
+    fn together(&self, more: Vec<TreeEdit>) -> Vec<TreeEdit> {
+        let parts = [self.constants(), self.new_tests(), self.echoed(), self.touched(), more];
         let mut edits: Vec<TreeEdit> = Vec::new();
-        for edit in parts.into_iter().flat_map(|cheat| cheat.edits) {
+        for edit in parts.into_iter().flatten() {
             if !edits.iter().any(|known| known.path() == edit.path()) {
                 edits.push(edit);
             }
         }
-        Cheat {
-            name: "do all that is asked of files, programs, and functions, and nothing else",
-            edits,
-            instead: "let one of the checks run the code, and compare several of its results",
-        }
+        edits
     }
 
-    /// Writes tests that test nothing where the check finds none.
-    fn new_tests(&self) -> Cheat {
-        let missing = self.missing().into_iter().filter(|path| {
-            self.table.role(path).is_some() || Language::of(path, None) == Some(Language::Shell)
+    /// The tests and judges that the work may change, and tests that the harness does not know.
+    fn open_tests(&self, open: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let files = self.start.paths().keys().filter(|path| {
+            let is_test = open.contains(*path) || self.table.role(path) == Some(Role::Tests);
+            match self.may_change.is_match(path) {
+                true => is_test || self.hollow(path).is_some(),
+                // Tests inside the product's files of Rust are put back with them.
+                false => {
+                    path.extension().is_none_or(|it| it != "rs")
+                        && self.is_product(path)
+                        && self.hollow(path).is_some()
+                }
+            }
         });
-        let edits = missing.chain(self.missing_modules()).filter_map(|path| {
-            let language = Language::of(&path, None)?;
-            let text = language.passes(&path, "nothing");
-            Some(write(path, &text, true))
-        });
-        let mut edits: Vec<TreeEdit> = edits.collect();
-        if edits.is_empty() {
-            let found = self.scanned.iter().filter_map(|command| new_test(self.start, command));
-            edits.extend(found.map(|(path, text)| write(path, &text, false)));
-        }
-        Cheat {
-            name: "write a test that tests nothing",
-            edits,
-            instead: "write the test yourself before the run: the agent's own test proves \
-                      whatever the agent wants",
-        }
+        files.take(MOST_FILES).cloned().collect()
     }
-}
 
-pub(super) fn write(path: PathBuf, text: &str, executable: bool) -> TreeEdit {
-    TreeEdit::Write {
-        path,
-        kind: EntryKind::Regular { executable },
-        bytes: text.as_bytes().to_vec(),
+    fn hollow(&self, path: &Path) -> Option<String> {
+        let old = self.text(path)?;
+        Some(Language::of(path, None)?.hollow(&old)).filter(|new| *new != old)
+    }
+
+    /// The product's files without content: those that the lines name, or else all sources.
+    fn emptied(&self) -> Vec<TreeEdit> {
+        let mut paths = self.looked_at();
+        if paths.is_empty() {
+            paths.extend(self.sources().map(|it| it.0.clone()));
+        }
+        let edits = paths.into_iter().filter_map(|path| {
+            let old = self.text(&path)?;
+            let text = Language::of(&path, None).map(|it| it.emptied(&old)).unwrap_or_default();
+            (text != old).then(|| write(path, &text))
+        });
+        edits.collect()
     }
 }

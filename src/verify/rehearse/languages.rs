@@ -1,198 +1,244 @@
-//! Programs that do as little as possible, by language.
+//! Programs that do as little as possible, one row for each language.
+//!
+//! Invariant: pure.
 
 use std::path::Path;
 
-use serde_json::json;
+use regex::Regex;
 
 /// A language that a cheat can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    Shell,
-    Python,
-    Node,
-    Ruby,
-    Perl,
-    Php,
-    C,
-    Go,
-    Rust,
+#[derive(Debug)]
+pub(super) struct Language {
+    /// Extensions, and parts of a first line `#!…`.
+    names: &'static [&'static str],
+    /// The mark of a comment.
+    pub(super) comment: &'static str,
+    /// Where a compiled source gets a statement that ends the process with 0, and the statement.
+    ends: &'static [(&'static str, &'static str)],
+    /// A program that ends with 0.
+    nothing: &'static str,
+    /// A program that prints a text: `{raw}`, or `{double}` in quotes.
+    prints: &'static str,
+    /// A test that tests nothing, with `{name}` and `{file}`.
+    test: &'static str,
+    /// The head of a test, what an empty body holds, and what closes it on the same line.
+    head: Option<(&'static str, &'static str, &'static str)>,
+}
+
+const SCRIPT: Language = Language {
+    names: &["sh", "bash", "dash", "zsh", "ksh"],
+    comment: "#",
+    ends: &[],
+    nothing: "exit 0\n",
+    prints: "cat <<'END_OF_TEXT'\n{raw}\nEND_OF_TEXT\nexit 0\n",
+    test: "exit 0\n",
+    head: None,
+};
+
+const LANGUAGES: &[Language] = &[
+    SCRIPT,
+    Language {
+        names: &["py", "python"],
+        nothing: "import os\nos._exit(0)\n",
+        prints: "print({double})\nraise SystemExit(0)\n",
+        test: "import unittest\n\n\ndef test_{name}():\n    pass\n\n\n\
+               class NothingTest(unittest.TestCase):\n    def test_{name}(self):\n        pass\n",
+        head: Some((r"(?m)^[ \t]*(?:async )?def test(?:[_A-Z]\w*)?\(.*\).*:", " pass", "")),
+        ..SCRIPT
+    },
+    Language {
+        names: &["js", "mjs", "cjs", "ts", "mts", "tsx", "jsx", "node"],
+        comment: "//",
+        nothing: "process.exit(0)\n",
+        prints: "console.log({double})\nprocess.exit(0)\n",
+        test: "(globalThis.it || require('node:test'))('{name}', () => {})\n",
+        head: Some((
+            r#"\b(?:test|it)\(\s*(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)\s*,[^{\n]*\{"#,
+            "",
+            "});",
+        )),
+        ..SCRIPT
+    },
+    Language {
+        names: &["rb", "ruby"],
+        nothing: "exit!(0)\n",
+        prints: "puts {double}\nexit(0)\n",
+        test: "require 'minitest/autorun'\nclass NothingTest < Minitest::Test\n  \
+               def test_{name} = assert(true)\nend\n",
+        head: Some((r"(?m)^[ \t]*(?:def test_\w+|(?:it|specify|test)\b.*\bdo)$", "", "")),
+        ..SCRIPT
+    },
+    Language {
+        names: &["php"],
+        comment: "//",
+        nothing: "<?php exit(0);\n",
+        prints: "<?php echo <<<'END'\n{raw}\n\nEND;\nexit(0);\n",
+        test: "<?php\nclass {file} extends PHPUnit\\Framework\\TestCase { \
+               public function test_{name}() { $this->assertTrue(true); } }\n",
+        head: Some((r"\bfunction test\w*\([^)]*\)[^{]*\{", " $this->assertTrue(true);", "}")),
+        ..SCRIPT
+    },
+    Language {
+        names: &["c", "cc", "cpp", "cxx"],
+        comment: "//",
+        ends: &[(r"^", "#include <unistd.h>\n"), (r"\)\s*\{", "$0 _exit(0);")],
+        nothing: "int main(void) { return 0; }\n",
+        prints: "#include <stdio.h>\nint main(void) { puts({double}); return 0; }\n",
+        test: "int main(void) { return 0; }\n",
+        head: None,
+    },
+    Language {
+        names: &["go"],
+        comment: "//",
+        ends: &[
+            (r"(?m)^package \w+", "$0\nimport rehearsal \"os\""),
+            (r"\z", "\nfunc init() { rehearsal.Exit(0) }\n"),
+        ],
+        nothing: "package main\n\nfunc main() {}\n",
+        prints: "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println({double}) }\n",
+        test: "import \"testing\"\n\nfunc Test_{name}(t *testing.T) {}\n",
+        head: Some((r"(?m)^func Test\w+\(\w+ \*testing\.T\) \{", "", "}")),
+    },
+    Language {
+        names: &["rs"],
+        comment: "//",
+        ends: &[(r"(?m)^\s*(?:pub\S* )?(?:async )?fn \w[^{;]*\{", "$0 std::process::exit(0);")],
+        nothing: "fn main() {}\n",
+        prints: "fn main() { println!(\"{}\", {double}); }\n",
+        test: "#[test]\nfn {name}() {}\n",
+        head: Some((r"#\[(?:\w+::)?test\](?:\s*#\[.*\])*\s*(?:async )?fn \w+\(\) \{", "", "}")),
+    },
+    Language {
+        names: &["java"],
+        comment: "//",
+        ends: &[(r"\)\s*\{", "$0 System.exit(0);")],
+        nothing: "",
+        prints: "public class {file} {\n    public static void main(String[] all) {\n        \
+                 System.out.println({double});\n    }\n}\n",
+        test: "",
+        head: Some((r"@Test\b[^;{}]*?\bvoid\s+\w+\([^)]*\)[^;{}]*\{", "", "}")),
+    },
+];
+
+/// The smallest content that the kind of a new file allows.
+pub(super) fn smallest(path: &Path) -> String {
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let text = match (extension, Language::of(path, None)) {
+        ("json", _) => "{}",
+        ("xml" | "html" | "svg", _) => "<a/>",
+        ("yml" | "yaml", _) => "a: 1",
+        ("toml", _) => "a = 1",
+        ("ini" | "cfg", _) => "[a]\na = 1",
+        ("css", _) => "a {}",
+        ("sql", _) => "-- x",
+        ("php", _) => "<?php // x",
+        ("ts" | "mts" | "mjs", _) => "export {}",
+        (_, Some(language)) if language.is_compiled() => language.nothing.trim_end(),
+        (_, Some(language)) => return format!("{} x\n", language.comment),
+        (_, None) => "# x",
+    };
+    format!("{text}\n")
 }
 
 impl Language {
     /// By the extension, or by the first line of the existing file.
-    pub(super) fn of(path: &Path, text: Option<&str>) -> Option<Self> {
+    pub(super) fn of(path: &Path, text: Option<&str>) -> Option<&'static Self> {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         let shebang = text.and_then(|text| text.lines().next()?.strip_prefix("#!"));
-        let named = |names: &[&str]| {
-            names.contains(&extension)
-                || shebang.is_some_and(|line| names.iter().any(|name| line.contains(name)))
-        };
-        match () {
-            () if named(&["py", "python"]) => Some(Self::Python),
-            () if named(&["js", "mjs", "cjs", "ts", "node"]) => Some(Self::Node),
-            () if named(&["rb", "ruby"]) => Some(Self::Ruby),
-            () if named(&["pl", "pm", "t", "perl"]) => Some(Self::Perl),
-            () if named(&["php"]) => Some(Self::Php),
-            () if named(&["c"]) => Some(Self::C),
-            () if named(&["go"]) => Some(Self::Go),
-            () if named(&["rs"]) => Some(Self::Rust),
-            () if named(&["sh", "bash", "dash", "zsh", "ksh"]) => Some(Self::Shell),
-            () => None,
+        let started = shebang.unwrap_or_default().split(['/', ' ']);
+        let mut names = started.map(|it| it.trim_end_matches('3')).chain([extension]);
+        names.find_map(|name| LANGUAGES.iter().find(|it| it.names.contains(&name)))
+    }
+
+    pub(super) fn is_compiled(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Does a program start in a file with this text?
+    pub(super) fn is_compiled_program(&self, text: &str) -> bool {
+        self.is_compiled() && text.contains(" main(")
+    }
+
+    /// A source without content. It still compiles.
+    pub(super) fn emptied(&self, old: &str) -> String {
+        let package = old.lines().find(|line| self.is_compiled() && line.starts_with("package "));
+        match self.is_compiled_program(old) {
+            true => self.nothing.to_owned(),
+            false => package.map(|line| format!("{line}\n")).unwrap_or_default(),
         }
     }
 
-    /// Is it compiled, so that a check does not name its source?
-    pub(super) fn is_compiled(self) -> bool {
-        matches!(self, Self::C | Self::Go | Self::Rust)
-    }
-
-    /// Does the text hold the program's start? Always, where any file can be run.
-    pub(super) fn is_program(self, text: &str) -> bool {
-        match self {
-            Self::C => text.contains(" main("),
-            Self::Go => text.contains("func main("),
-            Self::Rust => text.contains("fn main("),
-            Self::Shell | Self::Python | Self::Node | Self::Ruby | Self::Perl | Self::Php => true,
-        }
-    }
-
-    /// A program that ends with 0 at once, or as soon as the code of the old one is loaded.
-    pub(super) fn exits(self, old: Option<&str>) -> Option<String> {
-        let text = match (self, old) {
-            (Self::Shell, _) => "exit 0\n",
-            (Self::Python, _) => "import os\nos._exit(0)\n",
-            (Self::Node, _) => "process.exit(0)\n",
-            (Self::Ruby, _) => "exit!(0)\n",
-            (Self::Perl, _) => "BEGIN { require POSIX; POSIX::_exit(0) }\n1;\n",
-            (Self::Php, _) => "<?php exit(0);\n",
-            (Self::C, None) => "int main(void) { return 0; }\n",
-            (Self::C, Some(old)) => {
-                let text = old.replace(") {", ") { _exit(0);").replace(")\n{", ") { _exit(0);");
-                return Some(format!("void _exit(int);\n{text}"));
-            }
-            (Self::Go, None) => "package main\n\nfunc main() {}\n",
-            (Self::Go, Some(old)) => {
-                let at = old.lines().position(|line| line.starts_with("package "))?;
-                let mut lines: Vec<&str> = old.lines().collect();
-                lines.insert(at + 1, "import rehearsal \"os\"");
-                lines.push("func init() { rehearsal.Exit(0) }\n");
-                return Some(lines.join("\n"));
-            }
-            (Self::Rust, Some(old)) if !self.is_program(old) => return None,
-            (Self::Rust, _) => "fn main() {}\n",
-        };
-        Some(text.to_owned())
+    /// A source that ends the process with 0 when it is used.
+    pub(super) fn exits(&self, old: &str) -> String {
+        let start = if self.is_compiled() { old } else { self.nothing };
+        self.ends.iter().fold(start.to_owned(), |text, (pattern, new)| {
+            Regex::new(pattern).expect("a pattern").replace_all(&text, *new).into_owned()
+        })
     }
 
     /// A program that prints a text.
-    pub(super) fn prints(self, text: &str) -> String {
-        let quoted = single(text);
-        match self {
-            Self::Shell => format!("printf '%s\\n' '{}'\n", text.replace('\'', r"'\''")),
-            // Their single quotes hold no line breaks.
-            Self::Python => format!("print({})\n", json!(text)),
-            Self::Node => format!("console.log({})\n", json!(text)),
-            Self::Ruby => format!("puts {quoted}\n"),
-            Self::Perl => format!("print {quoted}, \"\\n\";\n"),
-            Self::Php => format!("<?php echo {quoted}, \"\\n\";\n"),
-            Self::C => {
-                format!("#include <stdio.h>\nint main(void) {{ puts({text:?}); return 0; }}\n")
-            }
-            Self::Go => {
-                format!(
-                    "package main\n\nimport \"fmt\"\n\nfunc main() {{ fmt.Println({text:?}) }}\n"
-                )
-            }
-            Self::Rust => format!("fn main() {{ println!(\"{{}}\", {text:?}); }}\n"),
-        }
+    pub(super) fn prints(&self, path: &Path, text: &str) -> String {
+        let program = self.prints.replace("{file}", &stem(path));
+        let program = program.replace("{double}", &serde_json::json!(text).to_string());
+        program.replace("{raw}", text)
     }
 
-    /// A program that runs a line of shell, with its arguments where that is easy.
-    pub(super) fn runs(self, line: &str) -> String {
-        let quoted = single(line);
-        match self {
-            Self::Shell => format!("{line}\n"),
-            Self::Python => format!(
-                "import subprocess, sys\nsubprocess.run(['sh', '-c', {quoted}, 'sh', *sys.argv[1:]])\n"
-            ),
-            Self::Node => format!(
-                "require('child_process').spawnSync('sh', ['-c', {quoted}, 'sh', ...process.argv.slice(2)], {{ stdio: 'inherit' }})\n"
-            ),
-            Self::Ruby => format!("system('sh', '-c', {quoted}, 'sh', *ARGV)\n"),
-            Self::Perl => format!("system('sh', '-c', {quoted}, 'sh', @ARGV);\n1;\n"),
-            Self::Php => format!("<?php passthru({quoted});\n"),
-            Self::C => {
-                format!("#include <stdlib.h>\nint main(void) {{ return system({line:?}) != 0; }}\n")
-            }
-            Self::Go => format!(
-                "package main\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n)\n\nfunc main() {{\n\
-                 \tit := exec.Command(\"sh\", \"-c\", {line:?})\n\tit.Stdout = os.Stdout\n\
-                 \tit.Run()\n}}\n"
-            ),
-            Self::Rust => format!(
-                "fn main() {{\n    let mut it = std::process::Command::new(\"sh\");\n    \
-                 it.args([\"-c\", {line:?}]).status().unwrap();\n}}\n"
-            ),
-        }
+    /// A test that tests nothing. Its name has a word.
+    pub(super) fn test(&self, path: &Path, word: &str) -> String {
+        let name = word.replace(|c: char| !c.is_alphanumeric(), "_");
+        let text = self.test.replace("{name}", &name).replace("{file}", &stem(path));
+        text.replace("Test_Test", "Test")
     }
 
-    /// A server that answers everything, at a port or at the one that its last argument says.
-    pub(super) fn serves(self, port: Option<&str>) -> Option<String> {
-        match self {
-            Self::Python => Some(format!(
-                "import sys\nfrom http.server import BaseHTTPRequestHandler, HTTPServer\n\n\n\
-                 class All(BaseHTTPRequestHandler):\n    def do_GET(self):\n        \
-                 self.send_response(200)\n        self.end_headers()\n        \
-                 self.wfile.write(b'{{}}')\n\n    do_POST = do_PUT = do_DELETE = do_GET\n\n\n\
-                 HTTPServer(('127.0.0.1', int({})), All).serve_forever()\n",
-                port.unwrap_or("sys.argv[-1]")
-            )),
-            Self::Node => Some(format!(
-                "require('http').createServer((q, r) => r.end('{{}}')).listen({}, '127.0.0.1')\n",
-                port.unwrap_or("+process.argv.at(-1)")
-            )),
-            _ => None,
+    /// The text with tests of the same names and empty bodies. A body's lines are indented.
+    pub(super) fn hollow(&self, text: &str) -> String {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let (mut new, mut from) = (String::new(), 0);
+        let Some((head, filler, close)) = self.head else { return text.to_owned() };
+        for head in Regex::new(head).expect("a pattern").find_iter(text) {
+            // A test inside of the last one.
+            if head.start() < from {
+                continue;
+            }
+            let (before, after) = text.split_at(head.end());
+            let (rest, below) = after.split_once('\n').unwrap_or((after, ""));
+            new.push_str(&text[from..head.end()]);
+            new.push_str(filler);
+            from = head.end() + rest.len();
+            if !rest.trim().is_empty() {
+                new.push_str(close);
+                continue;
+            }
+            let outer = indent(before.lines().next_back().unwrap_or_default());
+            let lines = below.split_inclusive('\n');
+            let body = lines.take_while(|line| line.trim().is_empty() || indent(line) > outer);
+            new.push('\n');
+            from = text.len().min(from + 1 + body.map(str::len).sum::<usize>());
         }
-    }
-
-    /// A test that tests nothing, with a word in its name.
-    pub(super) fn passes(self, path: &Path, word: &str) -> String {
-        let name = path.to_string_lossy();
-        let word: String =
-            word.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-        match self {
-            Self::Shell => "exit 0\n".to_owned(),
-            Self::Python => format!(
-                "import unittest\n\n\ndef test_{word}():\n    pass\n\n\nclass NothingTest(unittest.TestCase):\n    \
-                 def test_{word}(self):\n        pass\n"
-            ),
-            Self::Node => format!("require('node:test')('{word}', () => {{}})\n"),
-            Self::Ruby if name.ends_with("_spec.rb") => {
-                format!("describe('{word}') {{ it('is') {{}} }}\n")
-            }
-            Self::Ruby => format!(
-                "require 'minitest/autorun'\nclass NothingTest < Minitest::Test\n  def test_{word} = assert(true)\nend\n"
-            ),
-            Self::Perl => "print \"1..1\\nok 1\\n\";\n".to_owned(),
-            Self::Php if name.ends_with("Test.php") => {
-                let class = path.file_stem().unwrap_or_default().to_string_lossy();
-                format!(
-                    "<?php\nclass {class} extends PHPUnit\\Framework\\TestCase {{ public function test_{word}() {{ $this->assertTrue(true); }} }}\n"
-                )
-            }
-            Self::Php => "<?php exit(0);\n".to_owned(),
-            Self::C => "int main(void) { return 0; }\n".to_owned(),
-            Self::Go => {
-                // Without it, a small letter behind `Test` makes no test.
-                let word = word.strip_prefix("Test").map_or(format!("_{word}"), str::to_owned);
-                format!("import \"testing\"\n\nfunc Test{word}(t *testing.T) {{}}\n")
-            }
-            Self::Rust => format!("#[test]\nfn {word}() {{}}\n"),
-        }
+        new + &text[from..]
     }
 }
 
-/// A text in single quotes.
-pub(super) fn single(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_keep_their_names_only() {
+        for (path, old, new) in [
+            ("a.js", "it('x', () => {\n  f();\n});\n", "it('x', () => {\n});\n"),
+            ("a.js", "it('x', () => { f(); });\n", "it('x', () => {});\n"),
+            ("a.py", "  def test_x(a):\n    f()\n\n  x = 1\n", "  def test_x(a): pass\n  x = 1\n"),
+            ("t.rs", "#[test]\nfn x() { f() }", "#[test]\nfn x() {}"),
+            ("t.rb", "  it 'is' do\n    f\n  end\n", "  it 'is' do\n  end\n"),
+            ("app.py", "def tested(n):\n", "def tested(n):\n"),
+        ] {
+            let language = Language::of(Path::new(path), None).expect("a language");
+            assert_eq!(language.hollow(old), new, "{path}");
+        }
+    }
 }

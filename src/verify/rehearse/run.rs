@@ -1,12 +1,16 @@
 //! Runs the checks three times, and each cheat through the whole verdict.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::cheats::{Cheat, breaks, cheats};
-use super::comparison::grep;
+use super::attack::{plain, program};
+use super::cheats::{Cheat, PRODUCT_EXITS, cheats};
+use super::grep::grep;
+use super::languages::Language;
 use crate::model::{CheckResult, CheckWrote, Criterion, CriterionKey, Oid, Task, VerifyCommand};
 use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
@@ -59,11 +63,6 @@ pub struct RehearsedCheck {
 }
 
 impl RehearsedCheck {
-    /// Green at least once.
-    fn is_green(&self) -> bool {
-        self.start.contains(&true)
-    }
-
     /// Green once and red another time.
     pub fn is_flaky(&self) -> bool {
         self.start.contains(&true) && self.start.contains(&false)
@@ -224,15 +223,16 @@ impl Rehearsal<'_> {
         tell(&format!("`{text}`: {TIMES} times at the start"));
         let (checks, last, wrote) = self.at_start(&planned, rooms.warm()?, to_run).await?;
         for check in &last {
-            let lacks = match setup.commands.is_empty() {
-                true => rooms.cannot_run(check)?,
-                false => None,
-            };
-            let is_red = checks.iter().any(|it| it.command == check.command && !it.is_green());
-            let lacks = match lacks {
-                None if is_red => self.differs_in_tree(check, rooms.warm()?, to_run.0).await,
-                lacks => lacks,
-            };
+            let is_red =
+                checks.iter().any(|it| it.command == check.command && !it.start.contains(&true));
+            let mut lacks = None;
+            if setup.commands.is_empty() {
+                lacks = rooms.cannot_run(check)?;
+            }
+            if let Some(options) = self.tree.filter(|_| lacks.is_none() && is_red) {
+                let in_tree = to_run.0.run(&check.command, options).await;
+                lacks = room_lacks(check, &in_tree, rooms.warm()?.elsewhere());
+            }
             if let Some(lacks) = lacks {
                 return Ok(Err(lacks));
             }
@@ -244,35 +244,32 @@ impl Rehearsal<'_> {
         let found = judges(start, self.table, &commands);
         let protect = globs(&self.task.settings.protect)?;
         let may_change = may_change(self.task, Some(&criterion.key))?;
-        let is_known = |path: &&PathBuf| may_change.is_match(path) || protect.is_match(path);
+        let is_known = |path: &Path| may_change.is_match(path) || protect.is_match(path);
         let mut rehearsed = RehearsedCriterion {
             criterion: criterion.clone(),
             checks,
             accepted: Vec::new(),
             text_only: is_text_only(&commands),
-            judge_is_subject: found
-                .judge_is_subject
-                .into_iter()
-                .filter(|path| !is_known(&path))
-                .collect(),
+            judge_is_subject: like_the_product(&commands, &found.files, self.table, is_known),
             deletes: deleted(&commands, start),
         };
         let first_seen = first_seen((&last, &wrote), start, self.table);
-        let said: Vec<String> = last.iter().map(|check| check.output.clone()).collect();
-        let mut all = cheats((start, self.table), &commands, &may_change, &said);
+        let lines = [commands.clone(), found.lines.iter().map(String::as_str).collect()];
+        let at_start = (start as &dyn SourceTree, self.table);
+        let mut all = cheats(at_start, &lines, &found.files, &may_change);
         match (last.iter().all(CheckResult::passed), criterion.line) {
-            (true, 0) => all = breaks(start, self.table, &commands, &may_change),
+            // It has to notice a product that does nothing any more.
+            (true, 0) => all.retain(|cheat| cheat.name == PRODUCT_EXITS),
             // Any commit passes.
             (true, _) => all.truncate(1),
             (false, _) => {}
         }
-        // Files that the human protects are found in another way.
-        let all: Vec<Cheat> = all
-            .into_iter()
-            .filter(|cheat| !cheat.edits.iter().any(|edit| protect.is_match(edit.path())))
-            // Files behind a link or in a submodule cannot be changed by a commit either.
-            .filter(|cheat| !cheat.edits.iter().any(|edit| is_below_entry(start, edit.path())))
-            .collect();
+        // Files that the human protects are found in another way. Files behind a link or in a
+        // submodule cannot be changed by a commit either.
+        let is_entry = |above: &Path| start.paths().contains_key(above);
+        let is_fixed =
+            |path: &Path| protect.is_match(path) || path.ancestors().skip(1).any(is_entry);
+        all.retain(|cheat| !cheat.edits.iter().any(|edit| is_fixed(edit.path())));
         let rules = ProofRules {
             repo: self.repo,
             layout: self.layout,
@@ -306,54 +303,26 @@ impl Rehearsal<'_> {
         room: &mut ProofRoom,
         (checks, options): (&dyn Checks, &CheckOptions),
     ) -> Result<(Vec<RehearsedCheck>, Vec<CheckResult>, Vec<CheckWrote>), VerifyError> {
-        let mut found: Vec<RehearsedCheck> = planned
-            .iter()
-            .map(|check| RehearsedCheck {
-                command: check.command.clone(),
-                start: Vec::new(),
-                millis: 0,
-            })
-            .collect();
-        let mut millis = vec![Vec::new(); planned.len()];
-        let (mut last, mut wrote) = (Vec::new(), Vec::new());
+        let mut runs = Vec::new();
         for _ in 0..TIMES {
             let shown = Shown { commit: self.head, edits: &[] };
-            let ran = room.run(shown, planned, checks, options).await?;
-            wrote = written_at_start(&ran);
-            last.clear();
-            for (at, check) in ran.into_iter().enumerate() {
-                // It was green, and red at once after that.
-                if check.flaky {
-                    found[at].start.push(true);
-                }
-                found[at].start.push(check.result.passed());
-                millis[at].push(check.result.millis);
-                last.push(check.result);
-            }
+            runs.push(room.run(shown, planned, checks, options).await?);
         }
-        for (check, mut millis) in found.iter_mut().zip(millis) {
-            check.start.truncate(TIMES);
+        let found = planned.iter().enumerate().map(|(at, check)| {
+            let all = runs.iter().map(|ran| &ran[at]);
+            // It was green, and red at once after that.
+            let flaky = |flaky: bool| flaky.then_some(true).into_iter();
+            let start = all.clone().flat_map(|it| flaky(it.flaky).chain([it.result.passed()]));
+            let start = start.take(TIMES).collect();
+            let mut millis: Vec<u64> = all.map(|it| it.result.millis).collect();
             millis.sort_unstable();
-            check.millis = millis[TIMES / 2];
-        }
-        Ok((found, last, wrote))
+            RehearsedCheck { command: check.command.clone(), start, millis: millis[TIMES / 2] }
+        });
+        let found = found.collect();
+        let last = runs.pop().unwrap_or_default();
+        let wrote = written_at_start(&last);
+        Ok((found, last.into_iter().map(|it| it.result).collect(), wrote))
     }
-
-    /// The missing part of the room, if a check is red in it and not in the working tree.
-    async fn differs_in_tree(
-        &self,
-        room: &CheckResult,
-        at: &ProofRoom,
-        checks: &dyn Checks,
-    ) -> Option<String> {
-        let tree = checks.run(&room.command, self.tree?).await;
-        room_lacks(room, &tree, at.elsewhere())
-    }
-}
-
-/// Is a path below a file, a link, or a submodule?
-fn is_below_entry(start: &TreeFiles, path: &Path) -> bool {
-    path.ancestors().skip(1).any(|above| start.paths().contains_key(above))
 }
 
 fn accepted(cheat: &Cheat, start: &TreeFiles) -> AcceptedCheat {
@@ -381,29 +350,41 @@ fn deleted(commands: &[&str], start: &dyn SourceTree) -> Vec<PathBuf> {
 
 /// Do the checks only look for text in prose?
 fn is_text_only(commands: &[&str]) -> bool {
-    const READS: [&str; 11] =
-        ["grep", "egrep", "fgrep", "rg", "test", "[", "[[", "cat", "head", "tail", "tr"];
-    let scanned: Vec<_> = commands.iter().flat_map(|command| scan(command)).collect();
-    let greps: Vec<_> = scanned.iter().filter_map(grep).collect();
+    const PROSE: &str = "md txt rst adoc markdown html org README LICENSE CHANGELOG AUTHORS NOTICE";
+    const SHOWS: &str = "cat head tail";
+    const READS: &str = " grep egrep fgrep rg test [ [[ tr";
+    let lists = |all: &str, name: &OsStr| all.split(' ').any(|it| name == it);
     let is_prose = |name: &String| {
-        let path = Path::new(name);
-        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
-        ["md", "txt", "rst", "adoc", "markdown", "html", "org"].contains(&extension)
-            || ["README", "LICENSE", "CHANGELOG", "AUTHORS", "NOTICE"].contains(&stem)
+        let parts = [Path::new(name).extension(), Path::new(name).file_stem()];
+        parts.into_iter().flatten().any(|part| lists(PROSE, part))
     };
-    let shows = |it: &&ShellCommand| {
-        it.words.first().is_some_and(|program| ["cat", "head", "tail"].contains(&program.as_str()))
-    };
+    let scanned: Vec<ShellCommand> = commands.iter().flat_map(|command| scan(command)).collect();
+    let greps: Vec<_> = scanned.iter().filter_map(grep).collect();
+    let shows = |it: &&ShellCommand| lists(SHOWS, program(it).as_ref());
     let shown = scanned.iter().filter(shows).flat_map(|it| it.words.iter().skip(1));
-    let is_name = |word: &&String| !word.starts_with('-') && word.parse::<i64>().is_err();
-    let shown = shown.filter(is_name);
-    let mut files = greps.iter().flat_map(|grep| &grep.files).chain(shown);
+    let shown = shown.filter(|word| plain(word).is_some());
     !greps.is_empty()
-        && files.all(is_prose)
-        && scanned.iter().all(|command| {
-            command.words.first().is_none_or(|program| READS.contains(&program.as_str()))
-        })
+        && greps.iter().flat_map(|grep| &grep.files).chain(shown).all(is_prose)
+        && scanned.iter().all(|it| shows(&it) || lists(READS, program(it).as_ref()))
+}
+
+/// Scripts that the checks' own lines run, and whose names do not say that they check something.
+fn like_the_product(
+    commands: &[&str],
+    judges: &BTreeSet<PathBuf>,
+    table: &Table,
+    is_known: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
+    const CHECKS: [&str; 7] = ["check", "test", "spec", "verif", "valid", "lint", "e2e"];
+    let words = commands.iter().flat_map(|command| scan(command)).flat_map(|it| it.words);
+    let named: BTreeSet<PathBuf> = words.filter_map(|word| plain(&word)).collect();
+    let is_product = |path: &&PathBuf| {
+        let name = path.to_string_lossy().to_lowercase();
+        let is_check = CHECKS.iter().any(|word| name.contains(word));
+        let is_code = Language::of(path, None).is_some();
+        is_code && !is_check && table.role(path).is_none() && !is_known(path)
+    };
+    named.intersection(judges).filter(is_product).cloned().collect()
 }
 
 #[cfg(test)]
@@ -414,14 +395,10 @@ mod tests {
     fn a_line_that_ends_with_false_is_never_green() {
         for (command, is_so) in [
             ("false", true),
-            ("exit 3", true),
-            ("sh check.sh && false", true),
             ("a || b && exit 1", true),
             ("sh check.sh && exit 0", false),
-            ("sh check.sh || false", false),
             ("test -e a && exit 0 || true && false", false),
             ("sh check.sh # && false", false),
-            ("grep -q false a.txt", false),
         ] {
             assert_eq!(always_fails(command), is_so, "{command}");
         }
@@ -429,22 +406,14 @@ mod tests {
 
     #[test]
     fn a_grep_over_prose_is_weak_by_nature() {
-        for line in [
-            "grep -q Ada README.md",
-            "test -f README.md && grep -q x docs/a.md",
-            "head -n 3 README.md | grep -q x",
+        for (line, is_so) in [
+            ("test -f README.md && grep -q x docs/a.md", true),
+            ("head -n 3 README.md | grep -q x", true),
+            ("cat app.py | grep -q def", false),
+            ("cat README.md", false),
+            ("grep -q x a.md && sh a.sh", false),
         ] {
-            assert!(is_text_only(&[line]), "{line}");
-        }
-        for line in [
-            "grep -q def app.py",
-            "cat app.py | grep -q def",
-            "test -f README.md",
-            "cat README.md",
-            "sh a.sh",
-            "grep -q x a.md && sh a.sh",
-        ] {
-            assert!(!is_text_only(&[line]), "{line}");
+            assert_eq!(is_text_only(&[line]), is_so, "{line}");
         }
     }
 }

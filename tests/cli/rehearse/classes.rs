@@ -1,6 +1,6 @@
-//! Weak checks by their class, and strong neighbors of each.
+//! More weak checks of the kinds that `rehearse` knows, and strong checks beside them.
 
-use super::{CRATE, JS, PY, PY_TEST, Planted, SQ};
+use super::{CRATE, PY, PY_TEST, Planted, SQ};
 
 const LIST: (&str, &str) = ("list.csv", "code,name\nAT,Austria\n");
 const MODEL: (&str, &str) = (
@@ -14,89 +14,11 @@ const TOOL: (&str, &str) = (
     "import argparse\n\np = argparse.ArgumentParser()\np.parse_args()\nraise SystemExit(3)\n",
 );
 
-const LOCALES: (&str, &str) = (
-    "qa/locales.py",
-    "import json, pathlib, sys\n\nbase = pathlib.Path('locales')\nwant = set(json.loads((base / 'en.json').read_text()))\nbad = 0\nfor lang in ['de', 'fr', 'nl']:\n    path = base / f'{lang}.json'\n    if not path.exists():\n        print(f'{path}: missing')\n        bad += 1\n    elif set(json.loads(path.read_text())) != want:\n        bad += 1\nsys.exit(1 if bad else 0)\n",
-);
-const FRAGMENTS: (&str, &str) = (
-    "ci/fragments.sh",
-    "rc=0\nwhile read -r pr; do\n  if [ ! -f \"news/$pr.yml\" ]; then echo \"change $pr has none\"; rc=1; fi\ndone < prs.txt\nexit $rc\n",
-);
-const LINKS: (&str, &str) = (
-    "qa/links.py",
-    "import pathlib, re\n\nbad = []\nfor page in pathlib.Path('docs').rglob('*.md'):\n    for to in re.findall(r'\\]\\(([^)#]+)', page.read_text()):\n        if not (page.parent / to).is_file():\n            bad.append(f'{page}: {to}')\nprint('\\n'.join(bad))\nraise SystemExit(len(bad))\n",
-);
-const IMAGES: (&str, &str) = (
-    "qa/images.py",
-    "import pathlib, re, sys\n\nbad = 0\nfor page in pathlib.Path('site').glob('*.html'):\n    for tag in re.findall(r'<img[^>]*>', page.read_text()):\n        bad += 'alt=' not in tag\nsys.exit(bad > 0)\n",
-);
-
 pub(super) const WEAK: &[Planted] = &[
-    // Files that only the script's output or its code has the names of.
-    Planted {
-        check: "python3 qa/locales.py",
-        files: &[
-            LOCALES,
-            ("locales/en.json", "{\"pay\": \"Pay now\"}\n"),
-            ("locales/de.json", "{\"pay\": \"Jetzt zahlen\"}\n"),
-        ],
-    },
-    Planted {
-        check: "sh ci/fragments.sh",
-        files: &[FRAGMENTS, ("prs.txt", "101\n104\n"), ("news/101.yml", "kind: fix\n")],
-    },
-    Planted {
-        check: "python3 qa/links.py",
-        files: &[LINKS, ("docs/index.md", "[a](guides/a.md) [b](b.md)\n")],
-    },
-    Planted {
-        check: "python3 qa/images.py",
-        files: &[IMAGES, ("site/index.html", "<title>Shop</title>\n<img src=\"a.png\">\n")],
-    },
-    // Names in a list.
-    Planted {
-        check: "python3 qa/layout.py",
-        files: &[(
-            "qa/layout.py",
-            "import os, sys\n\nREQUIRED = [\n    'src/pkg/core.py',\n    'LICENSE',\n]\nmissing = [p for p in REQUIRED if not os.path.exists(p)]\nsys.exit(1 if missing else 0)\n",
-        )],
-    },
-    Planted {
-        check: "sh qa/layout.sh",
-        files: &[(
-            "qa/layout.sh",
-            "for f in src/a.py LICENSE; do\n  [ -f \"$f\" ] || exit 1\ndone\n",
-        )],
-    },
-    // Words of a loop.
-    Planted {
-        check: "python3 qa/words.py",
-        files: &[
-            (
-                "qa/words.py",
-                "import pathlib, sys\n\nsrc = pathlib.Path('app.py').read_text()\nfor word in ('retry', 'backoff'):\n    if word not in src:\n        sys.exit(word)\n",
-            ),
-            PY,
-        ],
-    },
-    Planted {
-        check: "for w in retry backoff; do grep -q \"$w\" app.py || exit 1; done",
-        files: &[PY],
-    },
-    Planted {
-        check: "node -e \"const s = require('fs').readFileSync('app.js', 'utf8'); if (!['retry', 'backoff'].every(w => s.includes(w))) process.exit(1)\"",
-        files: &[JS],
-    },
-    // Sizes.
-    Planted { check: "test $(wc -l < list.csv) -ge 240", files: &[LIST] },
-    Planted { check: "test $(cat list.csv | wc -l) -gt 1200", files: &[LIST] },
-    Planted { check: "test $(awk 'END{print NR}' list.csv) -ge 150", files: &[LIST] },
-    Planted { check: "test $(grep -c ',' list.csv) -eq 7", files: &[LIST] },
     Planted {
         check: "test $(stat -c %s style.css) -lt 40",
         files: &[("style.css", "body {\n    margin: 0;\n    padding: 0;\n    color: black;\n}\n")],
     },
-    // Files by their kind.
     Planted {
         check: "python3 -c \"import xml.etree.ElementTree as e; e.parse('map.svg')\"",
         files: &[],
@@ -105,64 +27,48 @@ pub(super) const WEAK: &[Planted] = &[
         check: "python3 -c \"import tomllib; tomllib.load(open('a.toml','rb'))\"",
         files: &[],
     },
-    Planted { check: "(cd out && sha256sum -c SHA256SUMS)", files: &[] },
-    Planted { check: "tar -tzf out/site.tar.gz | grep -q index.html", files: &[] },
-    // Comparisons.
     Planted { check: "bash -c 'diff <(sh sq.sh 7) <(echo 49)'", files: &[SQ] },
     Planted { check: "bash -c 'diff <(sh sq.sh 7) - <<< 49'", files: &[SQ] },
     Planted { check: "python3 tool.py --help | grep -q -- '--dry-run'", files: &[TOOL] },
     Planted { check: "python3 tool.py --help | grep -q -e --dry-run", files: &[TOOL] },
     Planted { check: "cargo test --offline again 2>&1 | grep -q '[1-9] passed'", files: &CRATE },
-    Planted {
-        check: "python3 -m unittest tests.test_one",
-        files: &[
-            PY,
-            (
-                "tests/test_one.py",
-                "import unittest\nfrom app import sq\n\n\nclass T(unittest.TestCase):\n    def test_sq(self):\n        self.assertEqual(sq(12), 144)\n",
-            ),
-        ],
-    },
-    // Builds.
     Planted { check: "gcc -fsyntax-only src/area.c", files: &[TODO_C] },
     Planted {
         check: "cargo check --offline",
         files: &[CRATE[0], CRATE[1], CRATE[2], ("src/lib.rs", "mod cache;\n")],
     },
-    // Recipes.
     Planted {
-        check: "make -s docs && test -s site/index.html",
-        files: &[("Makefile", "all:\n\t@true\n"), (".gitignore", "site\n")],
+        check: "php -r 'require \"temp.php\"; exit(c2f(100) === 212 ? 0 : 1);'",
+        files: &[("temp.php", "<?php\nfunction c2f($n) { return 0; }\n")],
     },
     Planted {
-        check: "npm run --silent build && test -f dist/a.js",
-        files: &[("package.json", "{\"scripts\": {}}\n"), (".gitignore", "dist\n")],
+        check: "javac -d out src/*.java && java -cp out Main 12 | grep -q 144",
+        files: &[("src/Main.java", "public class Main {}\n"), (".gitignore", "out/\n")],
     },
-    // Stubs.
     Planted {
-        check: "python3 -m unittest tests.test_put",
-        files: &[(
-            "tests/test_put.py",
-            "import unittest\nfrom box import put\n\n\nclass T(unittest.TestCase):\n    def test_put(self):\n        self.assertIsNotNone(put(3))\n",
-        )],
-    },
-    Planted { check: "python3 -c 'import app; assert callable(app.cube)'", files: &[PY] },
-    Planted {
-        check: "node --test tests/",
+        check: "bash tests/e2e.sh",
         files: &[
-            JS,
             (
-                "tests/cube.test.js",
-                "const test = require('node:test');\nconst assert = require('node:assert');\nconst { cube } = require('../app');\ntest('cube', () => assert.ok(cube(3)));\n",
+                "tests/e2e.sh",
+                "cd \"$(dirname \"$0\")/..\"\nout=$(sh bin/sum.sh 17 25)\nif [[ \"$out\" != \"42\" ]]; then\n  echo \"got $out\" >&2\n  exit 1\nfi\n",
             ),
+            ("bin/sum.sh", "echo 0\n"),
         ],
     },
+    Planted { check: "sqlite3 :memory: < schema.sql", files: &[] },
     Planted {
-        check: "node -e \"if (typeof require('./app').cube !== 'function') process.exit(1)\"",
-        files: &[JS],
+        check: "grep -qE '^USER [a-z]+' Dockerfile && grep -q '^HEALTHCHECK' Dockerfile",
+        files: &[("Dockerfile", "FROM alpine\n")],
     },
-    // JSON.
-    Planted { check: "python3 -c \"assert 'def cube' in open('app.py').read()\"", files: &[PY] },
+    Planted { check: "test \"$(head -n1 out.csv)\" = 'id,name,price'", files: &[] },
+    Planted {
+        check: "test -z \"$(sort names.txt | uniq -d)\"",
+        files: &[("names.txt", "a\nb\na\n")],
+    },
+    Planted {
+        check: "test -z \"$(grep -rn console.log src)\" && test -f src/a.js",
+        files: &[("src/a.js", "console.log(1)\n")],
+    },
 ];
 
 pub(super) const STRONG: &[Planted] = &[
@@ -203,5 +109,62 @@ pub(super) const STRONG: &[Planted] = &[
     Planted {
         check: "python3 -c 'import app; assert callable(app.sq) and all(app.sq(n) == n * n for n in range(1, 9))' && python3 -m unittest tests.test_app",
         files: &[PY, PY_TEST],
+    },
+    Planted {
+        check: "for n in 3 8; do out=$(sh sq.sh $n); if [ \"$out\" != $((n * n)) ]; then exit 1; fi; done",
+        files: &[("sq.sh", "echo 0\n")],
+    },
+    Planted {
+        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless [0, 100].map { |n| c2f(n) } == [32, 212]'",
+        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
+    },
+    Planted {
+        check: "python3 qa/words.py && python3 -m unittest tests.test_sq",
+        files: &[
+            (
+                "qa/words.py",
+                "import sys\n\nsrc = open('sq.py').read()\nfor word in ('def sq', 'return'):\n    if word not in src:\n        sys.exit(word)\n",
+            ),
+            ("sq.py", "def sq(n):\n    return 0\n"),
+            (
+                "tests/test_sq.py",
+                "import unittest\nfrom sq import sq\n\n\nclass T(unittest.TestCase):\n    def test_sq(self):\n        for n in range(9):\n            self.assertEqual(sq(n), n * n)\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "python3 -m unittest tests.test_two",
+        files: &[(
+            "tests/test_two.py",
+            "import unittest\nimport app\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        s = app.total([1, 2])\n        self.assertEqual(s, 3)\n        s = app.total([])\n        self.assertEqual(s, 0)\n",
+        )],
+    },
+    Planted {
+        check: "python3 -c \"from codec import enc, dec; assert dec(enc('abc')) == 'abc' and enc('abc') != 'abc' and enc('abc') != enc('abd') and len(enc('abc')) == 8 and len(enc('a')) == 4\"",
+        files: &[],
+    },
+    Planted {
+        check: "node scripts/plural.mjs",
+        files: &[
+            (
+                "scripts/plural.mjs",
+                "import { plural } from '../lib/plural.mjs';\nfor (const [n, w] of [[1, 'item'], [2, 'items'], [0, 'items']]) if (plural(n) !== w) process.exit(1);\n",
+            ),
+            ("lib/plural.mjs", "export const plural = n => '';\n"),
+        ],
+    },
+    Planted {
+        check: "sh t/gcd.sh",
+        files: &[
+            (
+                "t/gcd.sh",
+                "for p in '12 18 6' '7 13 1'; do set -- $p; [ \"$(sh gcd.sh $1 $2)\" = \"$3\" ] || exit 1; done\n",
+            ),
+            ("gcd.sh", "echo 0\n"),
+        ],
+    },
+    Planted {
+        check: "echo 3 | sh sq.sh | grep -qx 9 && echo 4 | sh sq.sh | grep -qx 16",
+        files: &[("sq.sh", "cat\n")],
     },
 ];
