@@ -40,6 +40,7 @@ struct Nothing;
 impl Checks for Nothing {
     async fn run(&self, command: &str, _options: &CheckOptions) -> CheckResult {
         CheckResult {
+            runs: Vec::new(),
             command: command.to_owned(),
             criteria: Vec::new(),
             whole_task: false,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::EngineError;
 use super::decide::ticked_without_proof;
 use super::prompt_inputs::folder_of;
+use super::proof::{About, Depth};
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{
@@ -103,7 +104,12 @@ impl Run {
             return Ok(());
         }
         let proved = self
-            .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
+            .run_proof(
+                Warmth::Warm,
+                About::task(task, Depth::Quick),
+                (&planned, checks.as_ref()),
+                &status,
+            )
             .await?;
         if self.parts.proof == ProofMode::End && self.parts.baseline == BaselineRun::Taken {
             self.compare_with_room(task, &planned, &proved.checks, checks.as_ref()).await?;
@@ -209,7 +215,9 @@ impl Run {
             return Ok(());
         }
         let head = self.parts.repo.checkpoint()?.head;
-        let room = self.prove_at(Warmth::Warm, &head, (task, None), (planned, checks)).await?;
+        let room = self
+            .prove_at(Warmth::Warm, &head, About::task(task, Depth::Quick), (planned, checks))
+            .await?;
         if self.interrupted().is_some() {
             return Ok(());
         }
@@ -323,8 +331,9 @@ impl Run {
         };
         let doubtful: Vec<PlannedCheck> = again.iter().filter(green).cloned().collect();
         // A check that is green in the room this time is flaky: the room is not to blame.
-        let second =
-            self.run_proof(Warmth::Warm, (task, None), (&doubtful, checks), &status).await?;
+        let second = self
+            .run_proof(Warmth::Warm, About::task(task, Depth::Quick), (&doubtful, checks), &status)
+            .await?;
         let is_flaky = |command: &str| {
             second.checks.iter().any(|it| it.command == command && it.passed())
                 || second.flaky.iter().any(|it| it == command)

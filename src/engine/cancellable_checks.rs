@@ -23,18 +23,19 @@ pub(super) struct CancellableChecks {
 impl Checks for CancellableChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         tokio::select! {
-            biased;
-            // Dropping the other branch ends the command with all its children.
-            () = self.token.cancelled() => CheckResult {
-                command: command.to_owned(),
-                criteria: Vec::new(),
-                whole_task: false,
-                status: CheckStatus::NotRun(self.reason.to_owned()),
-                millis: 0,
-                tests: Vec::new(),
-                output: String::new(),
-            },
-            result = self.checks.run(command, options) => result,
-        }
+                    biased;
+                    // Dropping the other branch ends the command with all its children.
+                    () = self.token.cancelled() => CheckResult {
+        runs: Vec::new(),
+                        command: command.to_owned(),
+                        criteria: Vec::new(),
+                        whole_task: false,
+                        status: CheckStatus::NotRun(self.reason.to_owned()),
+                        millis: 0,
+                        tests: Vec::new(),
+                        output: String::new(),
+                    },
+                    result = self.checks.run(command, options) => result,
+                }
     }
 }

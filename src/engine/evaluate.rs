@@ -7,6 +7,7 @@ use super::EngineError;
 use super::decide::{Consequence, after};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
+use super::proof::Depth;
 use super::run::Run;
 use crate::model::{
     ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Proof, Record as _, Repair,
@@ -44,7 +45,7 @@ impl Run {
             && !self.judge(&collected.evidence).tampered()
         {
             let checks = Arc::clone(&self.parts.checks);
-            self.check_work(&iteration, &mut collected, checks.as_ref()).await?;
+            self.check_work(&iteration, &mut collected, (checks.as_ref(), Depth::Focus)).await?;
             for check in &collected.evidence.checks {
                 let check = check.clone();
                 let iteration = iteration.number;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::{Completion, Iteration};
+use super::proof::{About, Depth};
 use super::run::Run;
 use crate::agent::AgentKind;
 use crate::guard::committed_secret;
@@ -92,7 +93,7 @@ impl Run {
         &mut self,
         iteration: &Iteration,
         collected: &mut Collected,
-        checks: &dyn Checks,
+        (checks, depth): (&dyn Checks, Depth),
     ) -> Result<(), EngineError> {
         let focus = &iteration.criterion.key;
         let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
@@ -101,7 +102,7 @@ impl Run {
         let proof = self
             .run_proof(
                 Warmth::Warm,
-                (&iteration.task, Some(focus)),
+                About::work(&iteration.task, focus, depth),
                 (&planned, checks),
                 &collected.status,
             )
@@ -251,6 +252,7 @@ impl Run {
             purpose: Purpose::Check,
             fixed: Vec::new(),
             twice: Vec::new(),
+            cell: crate::model::Cell::Work,
         }
     }
 

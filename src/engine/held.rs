@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::finish::argument;
+use super::proof::{About, Depth};
 use super::run::{NextCommands, Run};
 use super::stuck::ref_name;
 use crate::model::{
@@ -176,8 +177,13 @@ impl Run {
             harness => harness.cloned(),
         };
         let to_run = (planned.as_slice(), checks.as_ref());
-        self.prove_against(harness.as_ref(), (Warmth::Warm, commit), (task, Some(key)), to_run)
-            .await
+        self.prove_against(
+            harness.as_ref(),
+            (Warmth::Warm, commit),
+            About::work(task, key, Depth::Focus),
+            to_run,
+        )
+        .await
     }
 
     /// Holds a criterion whose check fails with the old harness at the end. Its commits stay on the

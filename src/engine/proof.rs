@@ -13,12 +13,44 @@ use crate::verify::{
     Warmth, globs, may_change, prove, setup_failed,
 };
 
+/// What a proof is about.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) task: &'a Task,
+    /// The criterion that was worked on.
+    pub(super) focus: Option<&'a CriterionKey>,
+    pub(super) depth: Depth,
+}
+
+/// Whose checks run where they must fail, too.
+#[derive(Clone, Copy)]
+pub(super) enum Depth {
+    /// Nobody's: nothing is proven by it yet.
+    Quick,
+    /// Those of the criterion in focus.
+    Focus,
+    /// Those of every criterion that no room proved.
+    Unproven,
+}
+
+impl<'a> About<'a> {
+    /// The whole task, and no criterion of it.
+    pub(super) fn task(task: &'a Task, depth: Depth) -> Self {
+        Self { task, focus: None, depth }
+    }
+
+    /// Work on a criterion.
+    pub(super) fn work(task: &'a Task, focus: &'a CriterionKey, depth: Depth) -> Self {
+        Self { task, focus: Some(focus), depth }
+    }
+}
+
 impl Run {
     /// Runs checks on HEAD; in the working tree, if there are no rooms. `status` is the tree's.
     pub(super) async fn run_proof(
         &mut self,
         warmth: Warmth,
-        (task, focus): (&Task, Option<&CriterionKey>),
+        about: About<'_>,
         (planned, checks): (&[PlannedCheck], &dyn Checks),
         status: &Status,
     ) -> Result<Proved, EngineError> {
@@ -33,7 +65,7 @@ impl Run {
             return Ok(Proved { checks: ran.results, ..Proved::default() });
         }
         let commit = self.parts.repo.checkpoint()?.head;
-        self.prove_at(warmth, &commit, (task, focus), (planned, checks)).await
+        self.prove_at(warmth, &commit, about, (planned, checks)).await
     }
 
     /// Proves a commit in a room. It need not be on the branch.
@@ -41,7 +73,7 @@ impl Run {
         &mut self,
         warmth: Warmth,
         commit: &Oid,
-        about: (&Task, Option<&CriterionKey>),
+        about: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let harness = self.harness().cloned();
@@ -53,7 +85,7 @@ impl Run {
         &mut self,
         harness: Option<&Oid>,
         (warmth, commit): (Warmth, &Oid),
-        about: (&Task, Option<&CriterionKey>),
+        about: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let Some(mut rooms) = self.rooms.take() else { return Ok(Proved::default()) };
@@ -97,7 +129,7 @@ impl Run {
         &self,
         room: (&mut ProofRooms, Warmth),
         (commit, harness): (&Oid, Option<&Oid>),
-        (task, focus): (&Task, Option<&CriterionKey>),
+        About { task, focus, depth }: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let setup = RoomSetup::of(&task.settings);
@@ -106,9 +138,10 @@ impl Run {
             self.state.find(key).is_none_or(|entry| entry.proof.is_none_or(|it| it == Proof::Tree))
         };
         let unproven = task.criteria.iter().map(|it| it.key.clone()).filter(is_open);
-        let deep: Vec<CriterionKey> = match focus {
-            Some(key) => vec![key.clone()],
-            None => unproven.collect(),
+        let deep: Vec<CriterionKey> = match depth {
+            Depth::Quick => Vec::new(),
+            Depth::Focus => focus.into_iter().cloned().collect(),
+            Depth::Unproven => unproven.collect(),
         };
         let rules = ProofRules {
             repo: self.parts.repo.as_ref(),

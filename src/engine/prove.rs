@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::EngineError;
 use super::decide::{UNCLEAR, ticked_without_proof};
 use super::past_runs::proven_here;
+use super::proof::{About, Depth};
 use super::run::Run;
 use crate::model::{
     CheckResult, Criterion, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
@@ -255,8 +256,14 @@ impl Run {
         let checks = Arc::clone(&self.parts.checks);
         let status = self.parts.repo.status()?;
         self.proven_head = Some(self.parts.repo.checkpoint()?.head);
-        let proved =
-            self.run_proof(Warmth::Cold, (task, None), (planned, checks.as_ref()), &status).await?;
+        let proved = self
+            .run_proof(
+                Warmth::Cold,
+                About::task(task, Depth::Unproven),
+                (planned, checks.as_ref()),
+                &status,
+            )
+            .await?;
         self.passed_since_proof = false;
         for check in &proved.checks {
             let (iteration, check) = (self.state.iteration, check.clone());

@@ -22,10 +22,41 @@ pub struct CheckResult {
     /// The counts of its test runners, one entry per runner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestCount>,
+    /// Every run of it in this proof, if there was more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<CheckRun>,
     /// The end of its output, both streams, and the line before it that says why it failed;
     /// redacted and bounded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+}
+
+/// One of several runs of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRun {
+    /// What it found.
+    pub cell: Cell,
+    /// How it went.
+    pub status: CheckStatus,
+    /// Milliseconds it took.
+    pub millis: u64,
+}
+
+/// The trees that a command runs on in a proof.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    /// The work.
+    #[default]
+    Work,
+    /// The work with the tests of the start.
+    PutBack,
+    /// A script of the check ends with a failure.
+    EndMark,
+    /// The product of the start with the tests of the work.
+    OldProduct,
+    /// The tests expect something else.
+    OtherExpectation,
 }
 
 impl CheckResult {

@@ -33,13 +33,13 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::{
-    AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
-    CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind,
-    EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
-    History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun,
-    RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck,
-    TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult,
-    Weight,
+    AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, ChangeKind, CheckResult, CheckRun,
+    CheckStatus, CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided,
+    EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
+    GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof,
+    PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
+    StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage,
+    Verdict, VerdictResult, Weight,
 };
 
 /// Takes secrets out of text.
@@ -177,6 +177,7 @@ without_text!(
     ChangeKind,
     Checkpoint,
     Decided,
+    Cell,
     EventLevel,
     FaultClass,
     FindingKind,
@@ -231,7 +232,8 @@ const TITLE: Keep = Keep::Start(400);
 
 each_field! {
     AgentIdentity { name, version }
-    CheckResult { command, criteria, whole_task, status, millis, tests, output: OUTPUT }
+    CheckResult { command, criteria, whole_task, status, millis, tests, runs, output: OUTPUT }
+    CheckRun { cell, status, millis }
     TestCount { runner, ran, skipped, failed, passed }
     CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths, formatting }

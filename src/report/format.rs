@@ -420,6 +420,7 @@ mod tests {
     #[test]
     fn a_check_of_the_whole_task_that_is_red_before_the_work_is_named() {
         let red = |command: &str, criteria| CheckResult {
+            runs: Vec::new(),
             command: command.to_owned(),
             criteria,
             whole_task: true,

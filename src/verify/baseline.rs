@@ -98,6 +98,7 @@ mod tests {
 
     fn check(command: &str, owner: &str, status: CheckStatus, millis: u64) -> CheckResult {
         CheckResult {
+            runs: Vec::new(),
             command: command.into(),
             criteria: vec![key(owner)],
             whole_task: false,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::room_place::RoomPlace;
-use crate::model::CheckResult;
+use crate::model::{Cell, CheckResult};
 
 /// The purpose of a command of the runner, which decides its access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct CheckOptions {
     /// Commands that run again at once if they are quickly green: a check has to give the same
     /// answer each time.
     pub twice: Vec<String>,
+    /// What a run of a check is to find.
+    pub cell: Cell,
 }
 
 impl CheckOptions {
@@ -64,6 +66,7 @@ impl CheckOptions {
             purpose: Purpose::Check,
             fixed: Vec::new(),
             twice: Vec::new(),
+            cell: Cell::Work,
         }
     }
 }

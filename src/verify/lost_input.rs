@@ -114,6 +114,7 @@ mod tests {
                 status => CheckStatus::Failed(status),
             };
             let check = CheckResult {
+                runs: Vec::new(),
                 command: "sh check.sh".into(),
                 criteria: Vec::new(),
                 whole_task: false,

@@ -213,6 +213,7 @@ mod tests {
 
     fn asked(command: &str, exit: i32, output: &str, start: &[&str]) -> bool {
         let check = CheckResult {
+            runs: Vec::new(),
             command: command.into(),
             criteria: Vec::new(),
             whole_task: false,
@@ -261,6 +262,7 @@ mod tests {
     fn a_green_exit_status_without_a_test() {
         let none = |status| {
             let check = CheckResult {
+                runs: Vec::new(),
                 command: "cargo test retry".into(),
                 criteria: Vec::new(),
                 whole_task: false,

@@ -39,6 +39,7 @@ mod proof_rooms;
 mod proof_rules;
 mod protect;
 mod prove;
+mod recorded;
 mod rehearse;
 mod repair;
 mod repo;

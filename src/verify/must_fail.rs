@@ -14,7 +14,7 @@ use super::harness_at::Harness;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rules::ProofRules;
-use crate::model::{CheckResult, FirstStatus, MustFail, Unmoved};
+use crate::model::{Cell, CheckResult, FirstStatus, MustFail, Unmoved};
 
 /// Checks that take longer do not run once more.
 const MOST_MILLIS: u64 = 120_000;
@@ -120,11 +120,11 @@ impl Runner<'_> {
     async fn find(&mut self) -> Result<Option<Unmoved>, VerifyError> {
         let run = self.run;
         let data = &run.mutants.data;
-        if !run.product.is_empty() && self.passes(&run.product).await? {
+        if !run.product.is_empty() && self.passes(Cell::OldProduct, &run.product).await? {
             let paths = run.product.iter().map(|edit| edit.path().clone()).collect();
             return Ok(Some(run.unmoved(MustFail::OldProduct, paths, None)));
         }
-        if !data.is_empty() && self.passes(data).await? {
+        if !data.is_empty() && self.passes(Cell::OtherExpectation, data).await? {
             let paths = data.iter().map(|edit| edit.path().clone()).collect();
             return Ok(Some(run.unmoved(MustFail::OtherExpectation, paths, None)));
         }
@@ -142,7 +142,7 @@ impl Runner<'_> {
             let mut decides = false;
             for code in &mutant.changed {
                 let edit = mutant.edit(code, self.ran);
-                decides = !self.passes(&[edit]).await?;
+                decides = !self.passes(Cell::OtherExpectation, &[edit]).await?;
                 if decides {
                     break;
                 }
@@ -154,7 +154,7 @@ impl Runner<'_> {
                 continue;
             }
             let failing = mutant.edit(&mutant.failing, self.ran);
-            if self.passes(&[failing]).await? {
+            if self.passes(Cell::OtherExpectation, &[failing]).await? {
                 continue;
             }
             if found.is_some() {
@@ -174,12 +174,13 @@ impl Runner<'_> {
         self.ran == 0 || is_suspect || self.ran < MOST_RUNS && self.began.elapsed() < most
     }
 
-    async fn passes(&mut self, edits: &[TreeEdit]) -> Result<bool, VerifyError> {
+    async fn passes(&mut self, cell: Cell, edits: &[TreeEdit]) -> Result<bool, VerifyError> {
         self.ran += 1;
         let all = [self.shown.edits, &self.run.put_back, edits].concat();
         let shown = Shown { edits: &all, ..self.shown };
         let check = std::slice::from_ref(&self.run.check);
-        let mut ran = self.room.run(shown, check, self.checks, &self.options).await?;
+        let options = CheckOptions { cell, ..self.options.clone() };
+        let mut ran = self.room.run(shown, check, self.checks, &options).await?;
         Ok(ran.remove(0).result.passed())
     }
 }

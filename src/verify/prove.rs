@@ -18,10 +18,11 @@ use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
 use super::proof_rooms::ProofRooms;
 use super::proof_rules::ProofRules;
+use super::recorded::Recorded;
 use super::unfinished::take_back;
 use crate::model::{
-    ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, Oid, PathChange, PutBackRun,
-    Task, Unmoved,
+    Cell, ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, Oid, PathChange,
+    PutBackRun, Task, Unmoved,
 };
 
 /// The results of the checks.
@@ -45,6 +46,21 @@ pub struct Proved {
 /// # Errors
 /// If git fails, or the room cannot be brought to the commit.
 pub async fn prove(
+    room: (&mut ProofRooms, Warmth),
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    (planned, checks): (&[PlannedCheck], &dyn Checks),
+    options: &CheckOptions,
+) -> Result<Proved, VerifyError> {
+    let recorded = Recorded::new(checks);
+    let proved = prove_in(room, shown, rules, (planned, &recorded), options).await;
+    proved.map(|mut proved| {
+        recorded.add_to(&mut proved.checks);
+        proved
+    })
+}
+
+async fn prove_in(
     (rooms, warmth): (&mut ProofRooms, Warmth),
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
@@ -148,7 +164,8 @@ impl Again {
             let shown = Shown { commit: &commit, edits: &edits };
             // It succeeded in the first room.
             set_up(room, shown, rules, (checks, options)).await?;
-            let options = &CheckOptions { fixed: harness.fixed(), ..options.clone() };
+            let (fixed, cell) = (harness.fixed(), Cell::PutBack);
+            let options = &CheckOptions { fixed, cell, ..options.clone() };
             let ran = room.run(shown, &planned, checks, options).await?;
             if !matches!(role, Role::NewTests) {
                 proved.wrote.extend(harness.written(&ran, rules));

@@ -418,6 +418,7 @@ mod tests {
 
     fn red(output: &str) -> CheckResult {
         CheckResult {
+            runs: Vec::new(),
             command: "make test".into(),
             criteria: Vec::new(),
             whole_task: false,

@@ -185,6 +185,7 @@ impl OutputTail {
         };
         let output = self.finish(&status, redact);
         CheckResult {
+            runs: Vec::new(),
             command: command.to_owned(),
             criteria: Vec::new(),
             whole_task: false,

@@ -7,7 +7,7 @@ use super::classify::{JudgeEnd, TreeEdit};
 use super::error::VerifyError;
 use super::plan::PlannedCheck;
 use super::proof_room::{ProofRoom, Shown};
-use crate::model::{CheckResult, CheckStatus};
+use crate::model::{Cell, CheckResult, CheckStatus};
 
 /// A check that takes longer does not run again.
 const QUICK: u64 = 60_000;
@@ -49,6 +49,7 @@ async fn is_green(
     let command = result.command.clone();
     let check = PlannedCheck { command, criteria: Vec::new(), whole_task: false };
     let shown = Shown { edits: &edits, ..shown };
-    let ran = room.run(shown, &[check], checks, options).await?;
+    let options = CheckOptions { cell: Cell::EndMark, ..options.clone() };
+    let ran = room.run(shown, &[check], checks, &options).await?;
     Ok(ran.iter().all(|check| check.result.passed()))
 }

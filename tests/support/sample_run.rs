@@ -29,6 +29,7 @@ fn checkpoint(head: &str) -> Checkpoint {
 
 fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
     CheckResult {
+        runs: Vec::new(),
         command: command.to_owned(),
         criteria: vec![key(RETRY)],
         whole_task: false,

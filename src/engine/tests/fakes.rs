@@ -154,6 +154,7 @@ impl Checks for FileChecks {
             std::fs::write(&self.journal, &told[..end]).expect("spoilt");
         }
         CheckResult {
+            runs: Vec::new(),
             command: command.to_owned(),
             criteria: Vec::new(),
             whole_task: false,

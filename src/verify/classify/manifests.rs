@@ -269,9 +269,16 @@ fn make(start: &str, now: &str) -> String {
         text.push('\n');
     };
     for chunk in &new {
+        // They change how every recipe runs.
+        let special = [".IGNORE", ".SILENT", ".ONESHELL", "SHELL", "MAKEFLAGS", ".SHELLFLAGS"];
+        let rules = special.iter().any(|name| chunk.text.trim_start().starts_with(name));
         let is_same = |was: &&Chunk| was.text == chunk.text;
         if old.iter().any(|it| is_same(&it)) {
             add(&chunk.text);
+            continue;
+        }
+        if rules {
+            changed = true;
             continue;
         }
         if let Some((targets, recipe)) = rule(chunk) {

@@ -381,6 +381,16 @@ fn literals(line: &str) -> Vec<(Range<usize>, String)> {
         }
         found.extend(other(literal.as_str()).map(|it| (literal.range(), it)));
     }
+    // What is expected may be computed: `sq(n) == n * n`.
+    static COMPUTED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?:,|==|=)\s*\(*\w+\)*(?:\s*[*+]\s*\w+)+\s*(?P<end>[);,]*)(?:$|,)")
+            .expect("a valid pattern")
+    });
+    if let Some(end) =
+        COMPUTED.captures(line).and_then(|it| it.name("end")).filter(|_| found.is_empty())
+    {
+        found.push((end.start()..end.start(), " + 1".to_owned()));
+    }
     found
 }
 
@@ -479,6 +489,8 @@ mod tests {
                     "[ \"$(sh sq.sh 3)~\" = 9 ] || exit 1",
                 ],
             ),
+            ("test_a.py", "assert sq(n) == n * n", vec!["assert sq(n) == n * n + 1"]),
+            ("tests/a.rs", "assert_eq!(sq(n), n * n);", vec!["assert_eq!(sq(n), n * n + 1);"]),
             ("t.rb", "assert_equal 9, sq(3)", vec!["assert_equal 10, sq(3)"]),
             (
                 "t.rb",

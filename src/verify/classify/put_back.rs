@@ -104,6 +104,8 @@ impl Work<'_> {
             Some(Role::Expected) if is_new && self.is_of_a_new_case(path) => {}
             Some(Role::Expected) => self.restore(path),
             // What it needs to be built may be new, too.
+            // `make` takes it before the one of the start.
+            Some(Role::Manifest) if is_new && self.comes_first(path) => self.restore(path),
             Some(Role::Manifest | Role::Build) if is_new => self.product(path),
             Some(Role::Manifest) => self.parts(path),
             Some(Role::Build) => {
@@ -131,6 +133,14 @@ impl Work<'_> {
         let beside = self.now().paths().keys().filter(|it| folder(it) == folder(path));
         let mut new = beside.filter(|it| !self.start().paths().contains_key(*it));
         new.any(|it| it != path && stem(it) == stem(path) && self.question.table.role(it).is_none())
+    }
+
+    fn comes_first(&self, path: &Path) -> bool {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().to_lowercase().contains("makefile"))
+            && ["GNUmakefile", "makefile", "Makefile"]
+                .iter()
+                .any(|name| self.start().paths().contains_key(&folder(path).join(name)))
     }
 
     fn content(&self, path: &Path) -> Content {

@@ -14,6 +14,7 @@ fn changed(path: &str) -> Vec<PathChange> {
 
 fn check(owner: Option<&str>, status: CheckStatus) -> CheckResult {
     CheckResult {
+        runs: Vec::new(),
         command: format!("sh {}.sh", owner.unwrap_or("all")),
         criteria: owner.map(key).into_iter().collect(),
         whole_task: owner.is_none(),

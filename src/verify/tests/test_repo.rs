@@ -186,6 +186,7 @@ pub(super) fn key(text: &str) -> CriterionKey {
 
 pub(super) fn check(command: &str, owner: Option<&str>, status: CheckStatus) -> CheckResult {
     CheckResult {
+        runs: Vec::new(),
         command: command.into(),
         criteria: owner.map(key).into_iter().collect(),
         whole_task: owner.is_none(),
