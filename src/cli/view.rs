@@ -13,7 +13,7 @@ use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
 use crate::sandbox::{Bind, View, bound_sockets, sockets_of, tools};
-use crate::verify::{GitRepo, Preflight, Repo as _};
+use crate::verify::{CommitHooks, GitRepo, Preflight, Repo as _};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
 /// it.
@@ -60,6 +60,8 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     };
     let bound = bound_sockets().into_iter().filter(lasts).take(MOST_SOCKETS);
     let unreached = sockets_of(&text).into_iter().chain(bound).collect();
+    let hooks = repo.commit_hooks().ok().flatten().and_then(CommitHooks::elsewhere);
+    let hooks = hooks.filter(|folder| [root, &home].iter().all(|it| !it.starts_with(folder)));
     View {
         tree: root.to_owned(),
         seen_at: root.to_owned(),
@@ -71,6 +73,7 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached,
+        visible: hooks.into_iter().collect(),
         hidden: paths::rooms().into_iter().chain(tokens()).collect(),
         home,
         ..View::default()

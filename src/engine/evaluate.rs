@@ -65,6 +65,7 @@ impl Run {
         {
             tell_first(&mut verdict, FindingKind::RecipeFailed, fault.message.clone());
         }
+        self.tell_of_hooks(&mut verdict).await?;
         self.conclude(&iteration, evidence, verdict, completion)
     }
 

@@ -14,6 +14,7 @@ mod branch;
 mod check_run;
 mod checks;
 mod collect;
+mod commit_hooks;
 mod error;
 mod excerpt;
 mod fingerprint;
@@ -67,6 +68,7 @@ pub use branch::{
 pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
+pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::commit_hooks::CommitHooks;
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::git::TreeFiles;
@@ -222,6 +223,12 @@ pub trait Repo: Send + Sync {
     /// If git cannot be started.
     fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError>;
 
+    /// The hooks that git runs for a commit here, if there are any.
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError>;
+
     /// Can a run begin, and on which commit? Changes nothing except HEAD, and that only for
     /// [`Branch::Named`]. Call [`Repo::exclude`] first, or the runner's own files are taken for the
     /// human's.
@@ -253,6 +260,12 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If the index or the tree cannot be read.
     fn status(&self) -> Result<Status, VerifyError>;
+
+    /// The uncommitted changes without the human's; none if they are very many.
+    ///
+    /// # Errors
+    /// If the index or the tree cannot be read.
+    fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError>;
 
     /// The existing ignored files; a folder that is ignored as a whole is one entry.
     ///

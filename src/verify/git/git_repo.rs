@@ -13,6 +13,7 @@ use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
 use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
+use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::harness::TreeEdit;
@@ -22,6 +23,9 @@ use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
     Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
+
+/// More uncommitted files are not read.
+const MOST_UNCOMMITTED: usize = 500;
 
 /// A repository on disk.
 pub struct GitRepo {
@@ -137,6 +141,10 @@ impl Repo for GitRepo {
         Ok(self.is_set("commit.gpgSign", variable)? || self.is_set("tag.gpgSign", variable)?)
     }
 
+    fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {
+        self.hooks_of_commits()
+    }
+
     fn preflight(
         &self,
         layout: &Layout,
@@ -156,6 +164,13 @@ impl Repo for GitRepo {
 
     fn status(&self) -> Result<Status, VerifyError> {
         self.status_in(&self.lock())
+    }
+
+    fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError> {
+        let changes = self.status()?.all().into_iter().map(|change| change.path);
+        let paths: Vec<PathBuf> = changes.filter(|path| human.get(path).is_none()).collect();
+        let few = if paths.len() > MOST_UNCOMMITTED { Vec::new() } else { paths };
+        self.edits(&Fingerprints::below(&self.root, few)?)
     }
 
     fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {

@@ -3,10 +3,12 @@
 //! Invariant: git is asked, because only it knows every form of conditional include; it runs no
 //! hook, filter, or other program for these questions. A guess from the machine's name is no answer.
 
+use std::fs;
 use std::process::Command;
 
 use super::git_repo::GitRepo;
 use crate::sys::env;
+use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Identity, Person};
 
@@ -39,6 +41,13 @@ impl GitRepo {
     ) -> Result<bool, VerifyError> {
         let said = self.ask_git(&["config", "--type=bool", "--get", name], variable)?;
         Ok(said.as_deref() == Some("true"))
+    }
+
+    /// The hooks that git runs for a commit here.
+    pub(super) fn hooks_of_commits(&self) -> Result<Option<CommitHooks>, VerifyError> {
+        let said = self.ask_git(&["rev-parse", "--git-path", "hooks"], &|_| None)?;
+        let folder = said.and_then(|said| fs::canonicalize(self.root.join(said)).ok());
+        Ok(folder.and_then(|folder| CommitHooks::of(&self.root, &self.common_dir, folder)))
     }
 
     /// The output of a git command in the working tree, or `None` if it fails.
