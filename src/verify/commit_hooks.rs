@@ -23,7 +23,7 @@ const HOOKS: [(&str, &str); 3] = [
 ];
 
 /// A hook that takes longer is not waited for: whether it refuses stays unknown.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// The variables that git sets for them.
 const ENVIRONMENT: &str = "GIT_INDEX_FILE=.git/index GIT_EDITOR=: GIT_PREFIX=";
@@ -176,8 +176,9 @@ impl ProofRooms {
                     let (message, is_empty) = (commit.message.to_owned(), commit.staged.is_empty());
                     refused.push(RefusedCommit { hook, message, is_empty, said });
                 }
+                // Each commit waits for it, and so for the others.
+                CheckStatus::TimedOut(_) => break,
                 CheckStatus::Passed
-                | CheckStatus::TimedOut(_)
                 | CheckStatus::NotRun(_)
                 | CheckStatus::NothingRan(_)
                 | CheckStatus::Incomplete(_) => {}

@@ -235,6 +235,14 @@ pub enum RepoProblem {
         /// Git's message.
         reason: String,
     },
+    /// It borrows objects from a folder that is not there.
+    #[error("the repository borrows objects from {path}, which is not there (git clone --shared)")]
+    NoAlternate {
+        /// The missing folder.
+        path: PathBuf,
+        /// The file that names it.
+        list: PathBuf,
+    },
     /// It has no working tree.
     #[error("the repository at {path} is bare: it has no working tree")]
     Bare {
@@ -328,6 +336,12 @@ impl RepoProblem {
                 )
             }
             Self::Unsupported { reason, .. } => unsupported(reason).into(),
+            Self::NoAlternate { list, .. } => format!(
+                "put the repository back that it was cloned from, or correct {}; then, to need it \
+                 no longer: git repack -a -d && rm {}",
+                list.display(),
+                list.display()
+            ),
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
             Self::Unborn => "create the first commit: git add . && git commit".into(),
             Self::Detached { .. } => {

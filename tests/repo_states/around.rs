@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{HONEST, TASK, ended};
 use crate::repo::{Repo, finish, story};
+use crate::tier::has_tier;
 
 /// An agent that does nothing: what runs then is what the runner itself makes git run.
 const IDLE: &str = "turns: [{steps: [{say: Done!}]}]";
@@ -14,10 +15,12 @@ const IDLE: &str = "turns: [{steps: [{say: Done!}]}]";
 /// A state with its name, and what makes it.
 type Named<T> = (&'static str, fn(&Repo) -> T);
 
-/// A program that leaves a mark beside the repository, and then hangs.
+/// A program that leaves a mark beside the repository, and then hangs. In a proof room, where the
+/// hooks of commits are tried, it does neither.
 fn trap(repo: &Repo, path: &str) -> String {
-    let mark = repo.beside("mark");
-    let text = format!("#!/bin/sh\necho \"$0\" >> '{}'\nsleep 1000\n", mark.display());
+    let (mark, room) = (repo.beside("mark"), "test ! -e .ralph/runs");
+    let text =
+        format!("#!/bin/sh\n{room} && exit 0\necho \"$0\" >> '{}'\nsleep 1000\n", mark.display());
     program(&repo.path(path), &text);
     repo.path(path).display().to_string()
 }
@@ -277,6 +280,32 @@ fn a_run_works_in_every_kind_of_checkout_and_leaves_it_clean() {
                 assert_eq!(gone, "", "{name}");
                 at(&["fsck", "--no-dangling"]);
                 assert!(repo.root().join(&place).join(".ralph/runs/lock").exists(), "{name}");
+            });
+        }
+    });
+}
+
+/// A clone that has no objects of its own: git finds them in each sandbox, and so do the checks.
+#[test]
+fn objects_that_a_clone_borrows_are_shown_in_the_sandbox() {
+    std::thread::scope(|scope| {
+        for tier in ["off", "partial", "full"].into_iter().filter(|tier| has_tier(tier)) {
+            scope.spawn(move || {
+                let task = TASK.replace("test -e a.txt", "git log -p >/dev/null && test -e a.txt");
+                let repo = Repo::new(&task);
+                repo.git(&["clone", "--quiet", "--shared", ".", "../between"]);
+                repo.git(&["clone", "--quiet", "--shared", "../between", "../clone"]);
+                let place = repo.beside("clone").display().to_string();
+                // As `git clone --reference` may write it, too.
+                let list = repo.beside("clone/.git/objects/info/alternates");
+                std::fs::write(&list, "../../../between/.git/objects\n").expect("written");
+                repo.git(&["-C", &place, "config", "user.name", "Human"]);
+                repo.git(&["-C", &place, "config", "user.email", "human@example.com"]);
+                let tier = format!("--sandbox={tier}");
+                let agent = repo.agent(HONEST);
+                let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place, &tier]);
+                assert_eq!(ran.code, Some(0), "{tier}: {} {}", ran.stderr, ran.stdout);
+                assert!(!ran.stdout.contains("FAIL"), "{tier}: {}", ran.stdout);
             });
         }
     });

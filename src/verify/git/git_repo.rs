@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
+use super::alternates::alternates;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::suspects::Indexed;
@@ -77,6 +78,7 @@ impl GitRepo {
         };
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
+        alternates(&common_dir.join("objects"))?;
         let opened = SystemTime::now();
         let (repo, known) = (Mutex::new(found), KnownTrees::default());
         let indexed = Mutex::default();

@@ -168,8 +168,12 @@ impl PrivateRepo {
         for name in ["objects", "objects/info", "objects/pack"] {
             real_folder(&folder.join(name))?;
         }
-        let mut alternates = self.objects.join("objects").into_os_string().into_encoded_bytes();
-        alternates.push(b'\n');
+        let own = self.objects.join("objects");
+        let mut alternates = Vec::new();
+        for path in std::iter::once(&own).chain(&self.source.alternates) {
+            alternates.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            alternates.push(b'\n');
+        }
         write(&folder.join("objects/info/alternates"), &alternates)?;
         let keeps_index = holds(&self.git("index"), index);
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
