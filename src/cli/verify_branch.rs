@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::report::Report;
 use super::args::VerifyArgs;
+use super::assemble;
 use super::command_names::nearest;
 use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
@@ -27,6 +28,9 @@ use crate::verify::{
 pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let Ends { upstream, base, head } = ends(&place, args)?;
+    let trees = [&base, &upstream].map(|commit| format!("{}^{{tree}}", commit.as_str()));
+    let branch = format!("{}..{}", base.as_str(), head.as_str());
+    place.repo.fetch_missing(&[&trees[..], &[branch]].concat(), &assemble::note)?;
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
     let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted) else {

@@ -139,6 +139,11 @@ impl VerifyError {
                 Some(format!("finish it or abort it ({abort}), then run the same command again"))
             }
             Self::Moved { .. } => Some("check git log, then run the same command again".into()),
+            Self::Git { source, .. } if source.to_string().contains("object not found") => Some(
+                "run git fsck for details; a partial clone lacks objects: git fetch --refetch \
+                 --no-filter"
+                    .into(),
+            ),
             Self::Git { .. } => Some("run git status and git fsck for details".into()),
             Self::Io { .. } => {
                 Some(ExitCode::Write.hint())
@@ -243,6 +248,25 @@ pub enum RepoProblem {
         /// The file that names it.
         list: PathBuf,
     },
+    /// It was cloned without all objects, and they cannot be fetched.
+    #[error(
+        "this partial clone does not have all objects that are needed, and git cannot fetch them \
+         from {remote}: {why}"
+    )]
+    PartialClone {
+        /// The remote that has them.
+        remote: String,
+        /// Git's message.
+        why: String,
+    },
+    /// It was cloned without the trees of its history.
+    #[error("this partial clone does not have the trees of its history (--filter={filter})")]
+    Treeless {
+        /// The remote that has them.
+        remote: String,
+        /// The filter.
+        filter: String,
+    },
     /// It has no working tree.
     #[error("the repository at {path} is bare: it has no working tree")]
     Bare {
@@ -342,6 +366,12 @@ impl RepoProblem {
                 list.display(),
                 list.display()
             ),
+            Self::PartialClone { remote, .. } => {
+                format!("make it a whole clone: git fetch --refetch --no-filter {remote}")
+            }
+            Self::Treeless { remote, .. } => {
+                format!("fetch them: git fetch --refetch --filter=blob:none {remote}")
+            }
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
             Self::Unborn => "create the first commit: git add . && git commit".into(),
             Self::Detached { .. } => {

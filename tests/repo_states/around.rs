@@ -311,6 +311,94 @@ fn objects_that_a_clone_borrows_are_shown_in_the_sandbox() {
     });
 }
 
+/// A clone with this filter of a repository beside it, in which only the task is checked out.
+fn partial_clone(repo: &Repo, filter: &str) -> String {
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    repo.write("lib/deep/one.txt", "one\n");
+    repo.write("check.sh", "cat lib/deep/one.txt && test -e a.txt\n");
+    repo.commit("more");
+    let (from, filter) =
+        (format!("file://{}", repo.root().display()), format!("--filter={filter}"));
+    repo.git(&["clone", "--quiet", &filter, "--sparse", &from, "../clone"]);
+    let place = repo.beside("clone").display().to_string();
+    let at = |args: &[&str]| repo.git(&[&["-C", &place], args].concat());
+    at(&["config", "user.name", "Human"]);
+    at(&["config", "user.email", "human@example.com"]);
+    at(&["sparse-checkout", "set", "tasks"]);
+    assert!(!repo.beside("clone/lib").exists());
+    assert!(at(&["rev-list", "--objects", "--missing=print", "HEAD"]).contains('?'));
+    place
+}
+
+#[test]
+fn objects_that_a_partial_clone_lacks_are_fetched_before_the_first_turn() {
+    for (filter, extension) in [("blob:none", false), ("blob:limit=1", false), ("blob:none", true)]
+    {
+        let repo = Repo::new(&TASK.replace("test -e a.txt", "sh check.sh"));
+        let place = partial_clone(&repo, filter);
+        if extension {
+            // As older releases of git write it.
+            repo.git(&["-C", &place, "config", "extensions.partialClone", "origin"]);
+        }
+        let agent = repo.agent(HONEST);
+        let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+        assert_eq!(ran.code, Some(0), "{filter}: {} {}", ran.stderr, ran.stdout);
+        assert!(
+            ran.stderr.contains("note: this partial clone does not have all"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!repo.beside("clone/lib").exists(), "{filter}: it is still sparse");
+        let status = repo.git(&["-C", &place, "status", "--short"]);
+        assert_eq!(status, "", "{filter}");
+    }
+}
+
+#[test]
+fn a_partial_clone_whose_remote_is_gone_is_refused_with_the_way_out() {
+    let repo = Repo::new(TASK);
+    let place = partial_clone(&repo, "blob:none");
+    std::fs::rename(repo.root(), repo.beside("gone")).expect("renamed");
+    std::fs::create_dir(repo.root()).expect("a folder");
+    let agent = repo.agent(HONEST);
+    let refused = |args: &[&str]| {
+        let ran = repo.ralph(&[args, &["-C", &place]].concat());
+        assert_eq!(ran.code, Some(8), "{args:?}: {} {}", ran.stderr, ran.stdout);
+        assert!(
+            ran.stderr.contains("this partial clone does not have all objects"),
+            "{}",
+            ran.stderr
+        );
+        let way = "hint: make it a whole clone: git fetch --refetch --no-filter origin";
+        assert!(ran.stderr.contains(way), "{}", ran.stderr);
+    };
+    refused(&["run", "demo", "--agent", &agent]);
+    refused(&["run", "demo", "--agent", &agent, "--dry-run"]);
+    refused(&["rehearse", "demo"]);
+    refused(&["verify", "demo", "--base", "HEAD~1"]);
+    // The way out works, and that for a clone without trees.
+    std::fs::remove_dir(repo.root()).expect("removed");
+    std::fs::rename(repo.beside("gone"), repo.root()).expect("renamed");
+    repo.git(&["-C", &place, "fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!((ran.code, ran.stderr.contains("partial")), (Some(0), false), "{}", ran.stderr);
+}
+
+#[test]
+fn a_clone_without_trees_is_refused_with_the_way_out() {
+    let repo = Repo::new(TASK);
+    let place = partial_clone(&repo, "tree:0");
+    let agent = repo.agent(HONEST);
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!(ran.code, Some(8), "{} {}", ran.stderr, ran.stdout);
+    let way = "hint: fetch them: git fetch --refetch --filter=blob:none origin";
+    assert!(ran.stderr.contains(way), "{}", ran.stderr);
+    let filter = ["fetch", "--quiet", "--refetch", "--filter=blob:none", "origin"];
+    repo.git(&[&["-C", &place], &filter[..]].concat());
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stderr, ran.stdout);
+}
+
 /// A program that makes files (as git-lfs does) has made what is in the tree: it is no
 /// change that what git holds is something else.
 #[test]

@@ -10,6 +10,7 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::alternates::alternates;
 use super::known_trees::KnownTrees;
+use super::partial_clone::allow_extensions;
 use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
@@ -57,6 +58,7 @@ impl GitRepo {
         // does not know its working tree.
         let no_ceiling: [&Path; 0] = [];
         let flags = RepositoryOpenFlags::CROSS_FS;
+        allow_extensions();
         let found =
             Repository::open_ext(from, flags, no_ceiling).map_err(|error| match error.code() {
                 ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },

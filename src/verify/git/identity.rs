@@ -51,20 +51,13 @@ impl GitRepo {
     }
 
     /// The output of a git command in the working tree, or `None` if it fails.
-    fn ask_git(
+    pub(super) fn ask_git(
         &self,
         args: &[&str],
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<String>, VerifyError> {
         let mut git = Command::new("git");
-        git.args(args).current_dir(&self.root).env("LC_ALL", "C");
-        for (name, _) in std::env::vars_os() {
-            let said = name.to_string_lossy();
-            // The configuration that the human names is the human's; another repository is not this.
-            if env::is_git_context(&said) && !said.starts_with("GIT_CONFIG") {
-                git.env_remove(&name);
-            }
-        }
+        self.surround(&mut git).args(args);
         for name in PERSON {
             match variable(name) {
                 Some(value) => git.env(name, value),
@@ -78,6 +71,19 @@ impl GitRepo {
         })?;
         let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
         Ok(output.status.success().then_some(said))
+    }
+
+    /// Lets a git command work in this working tree.
+    pub(super) fn surround<'c>(&self, git: &'c mut Command) -> &'c mut Command {
+        git.current_dir(&self.root).env("LC_ALL", "C");
+        for (name, _) in std::env::vars_os() {
+            let said = name.to_string_lossy();
+            // The configuration that the human names is the human's; another repository is not this.
+            if env::is_git_context(&said) && !said.starts_with("GIT_CONFIG") {
+                git.env_remove(&name);
+            }
+        }
+        git
     }
 }
 

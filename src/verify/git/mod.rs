@@ -24,6 +24,7 @@ mod links;
 mod locks;
 mod merge;
 mod operation;
+mod partial_clone;
 mod patch;
 mod pipes;
 mod plain;
