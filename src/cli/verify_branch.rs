@@ -17,11 +17,11 @@ use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
 use crate::config;
-use crate::model::{Checkpoint, ExitCode, Oid};
+use crate::model::{ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Derived, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _,
-    RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
+    Claims, Derivation, Derived, GUARDRAILS, Layout, Preflight, Remark, Repo as _, RepoProblem,
+    STATE, Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.
@@ -52,7 +52,7 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
             let outdated = outdated(&at, &harness_table(&settings)?, &seen[0], &upstream)?;
             claims.remarks.extend(outdated);
-            let preflight = nothing_uncommitted(&head, at.place.repo.ignored()?);
+            let preflight = Preflight::of_commit(head.clone(), at.place.repo.ignored()?);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
             runtime()?.block_on(until_signal(derive_in_room(
@@ -203,17 +203,6 @@ fn outdated(
     let new = repo.held(tip, &file)?.map(|bytes| task::parse(at.layout.task(), &bytes));
     let (then, now) = (repo.files(&base.commit.id, &[])?, repo.files(tip, &[])?);
     Ok(moved_on((&then, base.task.as_ref()), (&now, new.as_ref()), table, file))
-}
-
-fn nothing_uncommitted(head: &Oid, ignored: Vec<PathBuf>) -> Preflight {
-    Preflight {
-        checkpoint: Checkpoint { head: head.clone(), branch: String::new() },
-        human: Fingerprints::default(),
-        prepared: Vec::new(),
-        settings: Fingerprints::default(),
-        submodules: Vec::new(),
-        ignored,
-    }
 }
 
 fn file(at: &TaskContext) -> String {

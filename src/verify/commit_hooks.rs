@@ -99,28 +99,29 @@ pub struct TriedCommit<'a> {
 /// A hook that refuses the commits of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedCommit {
-    /// The hook.
-    pub hook: &'static str,
-    /// The message that it was tried with.
-    message: String,
-    is_empty: bool,
+    hook: &'static str,
+    /// What it refuses.
+    what: String,
     /// What it printed.
     said: String,
 }
 
 impl RefusedCommit {
+    fn of(hook: &'static str, commit: TriedCommit<'_>, output: &str) -> Self {
+        let what = match (hook, commit.staged) {
+            ("pre-commit", []) => "even an empty commit".to_owned(),
+            ("pre-commit", _) => "this work".to_owned(),
+            (_, _) => format!("the message `{}`", commit.message),
+        };
+        let said = beginning(output);
+        Self { hook, what, said: if said.is_empty() { "nothing".to_owned() } else { said } }
+    }
+
     /// What was refused, in a sentence without its end.
     pub fn what(&self) -> String {
-        let Self { hook, message, said, .. } = self;
-        let said = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let said = self.said.lines().map(str::trim).filter(|line| !line.is_empty());
         let said = said.collect::<Vec<_>>().join(" / ");
-        match *hook {
-            "pre-commit" if self.is_empty => {
-                format!("the pre-commit hook refuses even an empty commit: {said}")
-            }
-            "pre-commit" => format!("the pre-commit hook refuses this work: {said}"),
-            hook => format!("the {hook} hook refuses `{message}`: {said}"),
-        }
+        format!("the {} hook refuses {}; it printed: {said}", self.hook, self.what)
     }
 
     /// What helps a human.
@@ -136,19 +137,13 @@ impl RefusedCommit {
 
     /// What an agent is told.
     pub fn told(&self) -> String {
-        let Self { hook, message, said, .. } = self;
-        let said = said.replace('\n', "\n    ");
-        match *hook {
-            "pre-commit" => format!(
-                "The pre-commit hook refused even an empty commit when the runner tried it. \
-                 Expect that, and make your work pass it. It printed:\n\n    {said}"
-            ),
-            hook => format!(
-                "The {hook} hook refused the message `{message}` when the runner tried it. Word \
-                 your messages so that the hook accepts them: your change counts, not its \
-                 message. It printed:\n\n    {said}"
-            ),
-        }
+        format!(
+            "The {} hook refused {} when the runner tried it. Make your commits so that it accepts \
+             them: your change counts, not the words of its message. The hook printed:\n\n    {}",
+            self.hook,
+            self.what,
+            self.said.replace('\n', "\n    ")
+        )
     }
 }
 
@@ -171,10 +166,7 @@ impl ProofRooms {
             let result = room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
             match result.status {
                 CheckStatus::Failed(_) | CheckStatus::Signalled(_) => {
-                    let said = beginning(&result.output);
-                    let said = if said.is_empty() { "it printed nothing".to_owned() } else { said };
-                    let (message, is_empty) = (commit.message.to_owned(), commit.staged.is_empty());
-                    refused.push(RefusedCommit { hook, message, is_empty, said });
+                    refused.push(RefusedCommit::of(hook, commit, &result.output));
                 }
                 // Each commit waits for it, and so for the others.
                 CheckStatus::TimedOut(_) => break,

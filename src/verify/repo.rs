@@ -113,6 +113,18 @@ pub struct Preflight {
 }
 
 impl Preflight {
+    /// Of a commit alone, with nothing uncommitted and no submodules.
+    pub fn of_commit(head: Oid, ignored: Vec<PathBuf>) -> Self {
+        Self {
+            checkpoint: Checkpoint { head, branch: String::new() },
+            human: Fingerprints::default(),
+            prepared: Vec::new(),
+            settings: Fingerprints::default(),
+            submodules: Vec::new(),
+            ignored,
+        }
+    }
+
     /// The hooks and agent settings that a human should know of before a run, except for those that
     /// git itself keeps in every repository and submodule.
     pub fn hooks_and_settings(&self) -> impl Iterator<Item = &Path> {

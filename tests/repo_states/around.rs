@@ -426,6 +426,31 @@ fn files_that_a_filter_made_are_no_dirt_and_survive_a_run() {
     assert_eq!(repo.git(&["show", "HEAD:big.bin"]), "CONTENT\n");
 }
 
+/// git has run the filter when it added the file, and noted that the two agree.
+#[test]
+fn a_file_that_a_filter_made_and_a_turn_committed_is_no_dirt() {
+    let repo = Repo::new(&TASK.replace("a.txt", "a.rot"));
+    for side in ["clean", "smudge"] {
+        repo.git(&["config", &format!("filter.rot.{side}"), "tr a-z n-za-m"]);
+    }
+    repo.write(".gitattributes", "*.rot filter=rot\n");
+    repo.write("old.rot", "old\n");
+    repo.commit("attributes");
+    let script = "turns:\n- steps: [{write: {path: a.rot, text: \"hello\\n\"}}, \
+        {write: {path: old.rot, text: \"new\\n\"}}, {tick: \"a is there\"}, {progress: did a}, \
+        {commit: a}]\n";
+    let ran = repo.run(script, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    assert!(story(&repo, &ran).contains("iteration 1: pass"), "{}", story(&repo, &ran));
+    assert_eq!(repo.git(&["show", "HEAD:a.rot"]), "uryyb\n");
+    assert_eq!((repo.status(), repo.read("a.rot")), (String::new(), "hello\n".to_owned()));
+    // One that differs is dirt.
+    repo.write("old.rot", "more\n");
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(8), "{}", ran.stdout);
+    assert!(ran.stderr.contains("changed old.rot"), "{}", ran.stderr);
+}
+
 /// Two working trees of one repository are two places, each with a lock of its own.
 #[test]
 fn linked_working_trees_do_not_wait_for_each_other() {

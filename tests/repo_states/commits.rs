@@ -85,7 +85,7 @@ fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
             let tier = format!("--sandbox={tier}");
             let ran = repo.run(IDLE, &["--max-iterations=1", &tier]);
             let notice = about_hooks(&ran).join("");
-            let refused = "the commit-msg hook refuses `ralph(demo): state update`: type must be";
+            let refused = "the commit-msg hook refuses the message `ralph(demo): state update`; it printed: type must be";
             assert!(notice.starts_with(refused), "{place} {tier}: {notice}");
             assert!(notice.contains("`commit_prefix: 'feat:'`"), "{notice}");
             let run = ran.events()[0].run.clone();
@@ -120,10 +120,9 @@ fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
     let ran = repo.run(IDLE, &["--max-iterations=1"]);
     let about = about_hooks(&ran);
     assert_eq!(about.len(), 1, "{about:?}");
-    assert!(
-        about[0]
-            .starts_with("the pre-commit hook refuses even an empty commit: no commits on main")
-    );
+    assert!(about[0].starts_with(
+        "the pre-commit hook refuses even an empty commit; it printed: no commits on main"
+    ));
     assert!(repo.status().is_empty(), "{}", repo.status());
 }
 
@@ -138,7 +137,7 @@ fn a_hook_that_refuses_the_content_is_named_in_the_feedback() {
     assert_eq!(about_hooks(&ran), [] as [String; 0]);
     let run = ran.events()[0].run.clone();
     let log = repo.read(&format!(".ralph/runs/{}/wire.log", run.as_str()));
-    let feedback = "the pre-commit hook refuses this work: a.txt: trailing white space";
+    let feedback = "the pre-commit hook refuses this work; it printed: a.txt: trailing white space";
     assert!(log.contains(feedback), "{log}");
 }
 

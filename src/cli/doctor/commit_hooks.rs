@@ -16,11 +16,8 @@ pub(super) fn findings(
     at: Option<&TaskContext>,
     settings: &Settings,
 ) -> Vec<DoctorFinding> {
-    let refused = refused(place, at, settings).unwrap_or_else(|failure| {
-        // The failure is that of another finding.
-        tracing::debug!(%failure.source, "the commit hooks were not tried");
-        Vec::new()
-    });
+    // A failure is that of another finding.
+    let refused = refused(place, at, settings).unwrap_or_default();
     let note = |it: &RefusedCommit| DoctorFinding::note("hooks", it.what(), it.hint());
     refused.iter().map(note).collect()
 }
@@ -35,26 +32,15 @@ fn refused(
     let at = match at {
         Some(at) => at,
         None => {
-            let folder = place.root().join("tasks");
-            let folder = TaskFolder {
-                task_file: folder.join(TASK_FILE),
-                dir: folder,
-                name: "task".to_owned(),
-            };
+            let (dir, name) = (place.root().join("tasks"), "task".to_owned());
+            let folder = TaskFolder { task_file: dir.join(TASK_FILE), dir, name };
             let place = RepoContext::find(Some(place.root()))?;
             made_up = TaskContext { place, folder, layout: Layout::new("task", "tasks") };
             &made_up
         }
     };
     let repo = &at.place.repo;
-    let preflight = Preflight {
-        checkpoint: repo.checkpoint()?,
-        human: Default::default(),
-        prepared: Vec::new(),
-        settings: Default::default(),
-        ignored: repo.ignored()?,
-        submodules: Vec::new(),
-    };
+    let preflight = Preflight::of_commit(repo.checkpoint()?.head, repo.ignored()?);
     let mut proving = proving(at, settings, &preflight, Ignored::OfTheTree)?;
     let identity = repo.identity(&environment::variable)?.unwrap_or_else(Identity::of_the_runner);
     proving.options.env = launch::owned(identity.environment());
