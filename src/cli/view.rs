@@ -65,7 +65,7 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: unreached(root),
-        visible: hooks.into_iter().chain(repo.alternates().unwrap_or_default()).collect(),
+        visible: hooks.into_iter().chain(repo.alternates()).collect(),
         hidden: paths::rooms().into_iter().chain(tokens()).collect(),
         home,
         ..View::default()

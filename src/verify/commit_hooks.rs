@@ -1,19 +1,16 @@
 //! The project's hooks that can refuse a commit, tried on a message before the first turn.
 //!
 //! Invariant: they run in a proof room, as its checks do. No commit is made, and nothing in the
-//! human's repository changes. Not in this file: their folder, which `git` knows.
+//! human's repository changes. Not in this file: their folder, which `git` knows, and the room.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::checks::{CheckOptions, Checks};
-use super::error::VerifyError;
 use super::excerpt::beginning;
 use super::harness::TreeEdit;
-use super::proof_rooms::ProofRooms;
-use crate::model::{CheckStatus, Oid};
+use crate::model::Oid;
 
 /// The hooks that git runs for a commit, in this order, with their arguments.
 const HOOKS: [(&str, &str); 3] = [
@@ -23,7 +20,7 @@ const HOOKS: [(&str, &str); 3] = [
 ];
 
 /// A hook that takes longer is not waited for: whether it refuses stays unknown.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// The variables that git sets for them.
 const ENVIRONMENT: &str = "GIT_INDEX_FILE=.git/index GIT_EDITOR=: GIT_PREFIX=";
@@ -66,7 +63,7 @@ impl CommitHooks {
     }
 
     /// The names and command lines of the hooks. What one makes of the message is for the next.
-    fn commands(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn commands(&self) -> Vec<(&'static str, String)> {
         let mut before = String::new();
         let commands = self.found.iter().map(|at| {
             let (name, arguments) = HOOKS[*at];
@@ -107,7 +104,7 @@ pub struct RefusedCommit {
 }
 
 impl RefusedCommit {
-    fn of(hook: &'static str, commit: TriedCommit<'_>, output: &str) -> Self {
+    pub(super) fn of(hook: &'static str, commit: TriedCommit<'_>, output: &str) -> Self {
         let what = match (hook, commit.staged) {
             ("pre-commit", []) => "even an empty commit".to_owned(),
             ("pre-commit", _) => "this work".to_owned(),
@@ -144,38 +141,5 @@ impl RefusedCommit {
             self.what,
             self.said.replace('\n', "\n    ")
         )
-    }
-}
-
-impl ProofRooms {
-    /// Tries the hooks of a commit on a message. One that does not end in time, or cannot be
-    /// started, refuses nothing.
-    ///
-    /// # Errors
-    /// If the room cannot be brought to the commit.
-    pub async fn try_hooks(
-        &mut self,
-        hooks: &CommitHooks,
-        commit: TriedCommit<'_>,
-        (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<Vec<RefusedCommit>, VerifyError> {
-        let options = CheckOptions { limit: LIMIT.min(options.limit), ..options.clone() };
-        let mut refused = Vec::new();
-        for (hook, command) in hooks.commands() {
-            let room = self.warm()?;
-            let result = room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
-            match result.status {
-                CheckStatus::Failed(_) | CheckStatus::Signalled(_) => {
-                    refused.push(RefusedCommit::of(hook, commit, &result.output));
-                }
-                // Each commit waits for it, and so for the others.
-                CheckStatus::TimedOut(_) => break,
-                CheckStatus::Passed
-                | CheckStatus::NotRun(_)
-                | CheckStatus::NothingRan(_)
-                | CheckStatus::Incomplete(_) => {}
-            }
-        }
-        Ok(refused)
     }
 }

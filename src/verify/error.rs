@@ -250,22 +250,14 @@ pub enum RepoProblem {
     },
     /// It was cloned without all objects, and they cannot be fetched.
     #[error(
-        "this partial clone does not have all objects that are needed, and git cannot fetch them \
-         from {remote}: {why}"
+        "this partial clone does not have all objects that are needed, and cannot fetch them from \
+         {remote}: {why}"
     )]
     PartialClone {
         /// The remote that has them.
         remote: String,
         /// Git's message.
         why: String,
-    },
-    /// It was cloned without the trees of its history.
-    #[error("this partial clone does not have the trees of its history (--filter={filter})")]
-    Treeless {
-        /// The remote that has them.
-        remote: String,
-        /// The filter.
-        filter: String,
     },
     /// It has no working tree.
     #[error("the repository at {path} is bare: it has no working tree")]
@@ -368,9 +360,6 @@ impl RepoProblem {
             ),
             Self::PartialClone { remote, .. } => {
                 format!("make it a whole clone: git fetch --refetch --no-filter {remote}")
-            }
-            Self::Treeless { remote, .. } => {
-                format!("fetch them: git fetch --refetch --filter=blob:none {remote}")
             }
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
             Self::Unborn => "create the first commit: git add . && git commit".into(),

@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use super::git_repo::GitRepo;
 use crate::verify::error::RepoProblem;
 
 /// The list of them in a folder of objects.
@@ -13,24 +12,11 @@ const LIST: &str = "info/alternates";
 /// git follows a list in a list this far.
 const DEPTH: usize = 6;
 
-impl GitRepo {
-    /// The folders of objects outside the repository that it and its submodules borrow from, as
-    /// they are written and without links.
-    ///
-    /// # Errors
-    /// If one of its own is not there.
-    pub fn alternates(&self) -> Result<Vec<PathBuf>, RepoProblem> {
-        let mut all = alternates(&self.common_dir.join("objects"))?;
-        for module in self.submodules(&self.lock()).unwrap_or_default() {
-            let objects = module.open().map(|inner| inner.commondir().join("objects"));
-            all.extend(objects.ok().and_then(|it| alternates(&it).ok()).unwrap_or_default());
-        }
-        all.retain(|path| !path.starts_with(&self.root) && !path.starts_with(&self.common_dir));
-        Ok(all)
-    }
-}
-
-/// The folders that a folder of objects borrows from, the whole chain.
+/// The folders that a folder of objects borrows from, the whole chain: without links, and as they are
+/// written.
+///
+/// # Errors
+/// If one is not there.
 pub(super) fn alternates(objects: &Path) -> Result<Vec<PathBuf>, RepoProblem> {
     let mut found = Vec::new();
     follow(objects, DEPTH, &mut found)?;

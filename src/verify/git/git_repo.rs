@@ -3,14 +3,13 @@
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::alternates::alternates;
 use super::known_trees::KnownTrees;
-use super::partial_clone::allow_extensions;
 use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
@@ -25,6 +24,23 @@ use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
     Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
+
+/// Extensions of a repository that the library need not understand to read it: the name of the
+/// remote that has the other objects, and relative paths between working trees.
+const HARMLESS: [&str; 2] = ["partialclone", "relativeworktrees"];
+
+/// Lets the library open repositories with these extensions.
+fn allow_extensions() {
+    static ALLOWED: Once = Once::new();
+    ALLOWED.call_once(|| {
+        #[expect(unsafe_code, reason = "the library keeps them in a variable without a lock")]
+        // SAFETY: it is called once, and before any repository is opened.
+        let allowed = unsafe { git2::opts::set_extensions(&HARMLESS) };
+        if let Err(error) = allowed {
+            tracing::warn!(%error, "extensions stay unsupported");
+        }
+    });
+}
 
 /// More uncommitted files are not read.
 const MOST_UNCOMMITTED: usize = 500;
@@ -91,6 +107,18 @@ impl GitRepo {
     /// repository it belongs to.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
+    }
+
+    /// The folders of objects outside the repository that it and its submodules borrow from.
+    pub fn alternates(&self) -> Vec<PathBuf> {
+        let repo = self.lock();
+        let modules = self.submodules(&repo).unwrap_or_default().into_iter();
+        let inner = modules.filter_map(|it| it.open().ok()).map(|it| it.commondir().to_owned());
+        let all = inner.chain([self.common_dir.clone()]);
+        let mut all: Vec<_> =
+            all.filter_map(|git| alternates(&git.join("objects")).ok()).flatten().collect();
+        all.retain(|path| !path.starts_with(&self.root) && !path.starts_with(&self.common_dir));
+        all
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Repository> {

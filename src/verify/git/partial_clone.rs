@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::sync::Once;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,23 +15,6 @@ use crate::verify::error::{RepoProblem, VerifyError};
 
 /// How long all fetches may take.
 const LIMIT: Duration = Duration::from_secs(600);
-
-/// Extensions of a repository that the library need not understand to read it: the name of the
-/// remote that has the other objects, and relative paths between working trees.
-const HARMLESS: [&str; 2] = ["partialclone", "relativeworktrees"];
-
-/// Lets the library open repositories with these extensions.
-pub(super) fn allow_extensions() {
-    static ALLOWED: Once = Once::new();
-    ALLOWED.call_once(|| {
-        #[expect(unsafe_code, reason = "the library keeps them in a variable without a lock")]
-        // SAFETY: it is called once, and before any repository is opened.
-        let allowed = unsafe { git2::opts::set_extensions(&HARMLESS) };
-        if let Err(error) = allowed {
-            tracing::warn!(%error, "extensions stay unsupported");
-        }
-    });
-}
 
 impl GitRepo {
     /// Fetches the objects of these revisions that a partial clone does not have. Calls `tell` with a
@@ -46,10 +28,11 @@ impl GitRepo {
         tell: &dyn Fn(&str),
     ) -> Result<(), RepoProblem> {
         let Some((remote, filter)) = self.promisor()? else { return Ok(()) };
+        let failed = |why| Err(RepoProblem::PartialClone { remote: remote.clone(), why });
         // A later fetch may have brought them, which does not change the filter.
         if filter.contains("tree:") && !self.missing_of(&["--filter=blob:none", "HEAD"])?.is_empty()
         {
-            return Err(RepoProblem::Treeless { remote, filter });
+            return failed(format!("it has no trees of its history (--filter={filter})"));
         }
         let begun = Instant::now();
         let mut before = BTreeSet::new();
@@ -59,7 +42,6 @@ impl GitRepo {
             if missing.is_empty() {
                 return Ok(());
             }
-            let failed = |why| RepoProblem::PartialClone { remote: remote.clone(), why };
             if before.is_empty() {
                 tell(&format!(
                     "this partial clone does not have all objects: fetching {} from {remote}",
@@ -67,10 +49,12 @@ impl GitRepo {
                 ));
             }
             if missing == before {
-                return Err(failed("it does not have them".to_owned()));
+                return failed("it does not have them".to_owned());
             }
-            self.fetch_objects(&remote, &missing, LIMIT.saturating_sub(begun.elapsed()))
-                .map_err(failed)?;
+            let left = LIMIT.saturating_sub(begun.elapsed());
+            if let Err(why) = self.fetch_objects(&remote, &missing, left) {
+                return failed(why);
+            }
             before = missing;
         }
     }
