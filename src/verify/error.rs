@@ -402,6 +402,8 @@ fn unsupported(reason: &str) -> &'static str {
         "SHA-256 repositories are not supported: use one with SHA-1 ids"
     } else if says("refstorage") || says("reftable") {
         "reftable repositories are not supported: git refs migrate --ref-format=files"
+    } else if says("unsupported extension") {
+        "this extension of git is not supported: work in a new clone, which does not have it"
     } else {
         "run git status and git fsck for details"
     }

@@ -224,6 +224,23 @@ const STATES: &[State] = &[
         way: "git fsck",
     },
     State {
+        name: "an extension that is not known",
+        make: |repo| {
+            repo.git(&["config", "core.repositoryFormatVersion", "1"]);
+            repo.git(&["config", "extensions.fromTheFuture", "true"]);
+        },
+        says: "unsupported extension name extensions.fromthefuture",
+        way: "work in a new clone",
+    },
+    State {
+        name: "a repository that only the library can read",
+        make: |repo| {
+            repo.write(".git/config", repo.read(".git/config") + "[core]\n\tcompression = x\n")
+        },
+        says: "git itself cannot read it",
+        way: "run git status",
+    },
+    State {
         name: "borrowed objects that are gone",
         make: |repo| {
             let gone = repo.beside("gone/.git/objects").display().to_string();
