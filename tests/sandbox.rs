@@ -47,7 +47,7 @@ impl Scene {
         Self::with(|_, _| {})
     }
 
-    /// `change` sees the folder of the scene.
+    /// `change` sees the folder of the scene, and may put another bubblewrap there.
     fn with(change: impl FnOnce(&Path, &mut View)) -> Option<Self> {
         let programs = programs()?;
         let dir = tempfile::tempdir().expect("temporary folder");
@@ -116,6 +116,9 @@ impl Scene {
             move |room: &Room| room.start_beside(&programs, &walls, &repo, &log)
         };
         let log = at("run/log");
+        let other = Some(at("bwrap")).filter(|path| path.exists());
+        let programs =
+            Programs { bubblewrap: other.unwrap_or(programs.bubblewrap.clone()), ..programs };
         let own = move || {
             with_secrets(|secrets| prepare(&overlay, &view.tools, secrets)).expect("prepared");
             let walls = Walls::Namespaces(full(&view, overlay.clone()));
@@ -653,6 +656,35 @@ fn a_sandbox_that_cannot_start_runs_nothing_and_says_why() {
     let programs = Programs { bubblewrap: broken, ..programs };
     let error = probe(&programs, &dir.path().join("probe")).expect_err("broken");
     assert!(error.to_string().ends_with("bwrap: no permissions"), "{error}");
+}
+
+/// A bubblewrap that fails this often.
+fn fails(times: usize) -> impl FnOnce(&Path, &mut View) {
+    move |root, _| {
+        let real = which::which("bwrap").expect("bubblewrap");
+        let (path, left) = (root.join("bwrap"), root.join("left"));
+        fs::write(&left, "x\n".repeat(times)).expect("written");
+        let text = format!(
+            "#!/bin/sh\nif test -s '{left}'; then sed -i 1d '{left}'; echo gone >&2; exit 1; fi\n\
+             exec '{real}' \"$@\"\n",
+            left = left.display(),
+            real = real.display()
+        );
+        fs::write(&path, text).expect("written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, mode).expect("mode");
+    }
+}
+
+#[test]
+fn a_sandbox_that_does_not_start_is_started_again() {
+    let Some(scene) = Scene::with(fails(2)) else { return };
+    assert_eq!(scene.says("echo here"), "here");
+    assert!(scene.calls.end().is_ok());
+    let Some(scene) = Scene::with(fails(100)) else { return };
+    assert!(scene.fails("echo here").contains("the sandbox did not start: gone"));
+    let error = scene.calls.end().expect_err("a command did not run");
+    assert!(error.to_string().contains("did not start: gone"), "{error}");
 }
 
 #[test]

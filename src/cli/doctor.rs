@@ -6,6 +6,7 @@
 //! the CLI try a call that must be denied, with a local test model.
 
 mod bridge;
+mod commit_hooks;
 mod finding;
 
 use std::path::{Path, PathBuf};
@@ -85,8 +86,10 @@ fn look(
         }
     };
     let chosen = tier::choose(settings.sandbox, place.root());
-    repository(&place, at.as_ref().and_then(|at| at.as_ref().ok()), &settings, findings);
+    let of_task = at.as_ref().and_then(|at| at.as_ref().ok());
+    repository(&place, of_task, &settings, findings);
     findings.extend(chosen.as_ref().ok().and_then(|chosen| signing(&place, chosen.tier)));
+    findings.extend(commit_hooks::findings(&place, of_task, &settings));
     findings.extend(lock(&place));
     match assemble::templates(&place) {
         Ok(_) => {}

@@ -138,6 +138,7 @@ impl DryRun<'_> {
                 false => Vec::new(),
             },
             project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
+            commit_hooks: None,
             human_changes: human.map(|path| path.display().to_string()).collect(),
             attempt: attempts + 1,
             max_attempts: self.plan.settings.stuck_threshold.get(),

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::RehearseArgs;
+use super::assemble;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::policy::denied;
@@ -37,6 +38,7 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
     let task = at.usable()?;
     let flags = LayerSettings { sandbox: args.sandbox, ..LayerSettings::default() };
     let settings = config::resolve(&at.place.layers(flags, Some(&task))?);
+    at.place.repo.fetch_missing(&assemble::revisions(&at), &assemble::note)?;
     let preflight = at.place.repo.preflight(&at.layout, Branch::Current, Dirt::Protect)?;
     let mut room = proving(&at, &settings, &preflight, Ignored::OfTheTree)?;
     for message in room.rooms.notes() {

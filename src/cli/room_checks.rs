@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 
 use super::walls::RunWalls;
 use crate::model::{CheckResult, CheckStatus, Redact, Tier};
-use crate::sandbox::{CommandEnd, Room, SandboxError};
+use crate::sandbox::{CommandEnd, RESTARTS, Room, SandboxError};
 use crate::sys::env::withheld;
 use crate::verify::{
     CheckOptions, Checks, OutputTail, Purpose, RoomPlace, ShellChecks, runner_environment,
@@ -50,12 +50,32 @@ impl RoomChecks {
     ) -> CheckResult {
         let started = Instant::now();
         let tmp = self.walls.proof_tmp(place);
-        let room = self.walls.proof(place, options).map_err(|error| error.to_string());
+        let room = self.started(place, options).await.map_err(|error| error.to_string());
         let running = room.and_then(|room| {
             let environment = self.environment(Some(tmp), command, options);
             start(room, &place.seen_at, command, environment)
         });
         self.ended(running, started, command, options).await
+    }
+
+    /// A sandbox that has started, possibly only when it was tried again.
+    async fn started(
+        &self,
+        place: &RoomPlace,
+        options: &CheckOptions,
+    ) -> Result<Room, SandboxError> {
+        let mut restarts = 0;
+        loop {
+            let room = self.walls.proof(place, options)?;
+            let waiting = spawn_blocking(move || room.ready().map(|()| room)).await;
+            match waiting.unwrap_or(Err(SandboxError::Ended)) {
+                Err(SandboxError::NotStarted { said }) if restarts < RESTARTS => {
+                    tracing::warn!(said, "a sandbox is started again");
+                    restarts += 1;
+                }
+                other => return other,
+            }
+        }
     }
 
     /// Runs a command on the human's own tree, and discards its writes. `None` if the kernel cannot

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::report::Report;
 use super::args::VerifyArgs;
+use super::assemble;
 use super::command_names::nearest;
 use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
@@ -16,17 +17,20 @@ use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
 use crate::config;
-use crate::model::{Checkpoint, ExitCode, Oid};
+use crate::model::{ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Derived, Fingerprints, GUARDRAILS, Layout, Preflight, Remark, Repo as _,
-    RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
+    Claims, Derivation, Derived, GUARDRAILS, Layout, Preflight, Remark, Repo as _, RepoProblem,
+    STATE, Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.
 pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let Ends { upstream, base, head } = ends(&place, args)?;
+    let trees = [&base, &upstream].map(|commit| format!("{}^{{tree}}", commit.as_str()));
+    let branch = format!("{}..{}", base.as_str(), head.as_str());
+    place.repo.fetch_missing(&[&trees[..], &[branch]].concat(), &assemble::note)?;
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
     let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted) else {
@@ -48,7 +52,7 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
             let outdated = outdated(&at, &harness_table(&settings)?, &seen[0], &upstream)?;
             claims.remarks.extend(outdated);
-            let preflight = nothing_uncommitted(&head, at.place.repo.ignored()?);
+            let preflight = Preflight::of_commit(head.clone(), at.place.repo.ignored()?);
             let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
             let derivation = (&at, &seen[..], &claims, &task);
             runtime()?.block_on(until_signal(derive_in_room(
@@ -199,17 +203,6 @@ fn outdated(
     let new = repo.held(tip, &file)?.map(|bytes| task::parse(at.layout.task(), &bytes));
     let (then, now) = (repo.files(&base.commit.id, &[])?, repo.files(tip, &[])?);
     Ok(moved_on((&then, base.task.as_ref()), (&now, new.as_ref()), table, file))
-}
-
-fn nothing_uncommitted(head: &Oid, ignored: Vec<PathBuf>) -> Preflight {
-    Preflight {
-        checkpoint: Checkpoint { head: head.clone(), branch: String::new() },
-        human: Fingerprints::default(),
-        prepared: Vec::new(),
-        settings: Fingerprints::default(),
-        submodules: Vec::new(),
-        ignored,
-    }
 }
 
 fn file(at: &TaskContext) -> String {

@@ -13,7 +13,7 @@ use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
 use crate::sandbox::{Bind, View, bound_sockets, sockets_of, tools};
-use crate::verify::{GitRepo, Preflight, Repo as _};
+use crate::verify::{CommitHooks, GitRepo, Preflight, Repo as _};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
 /// it.
@@ -50,16 +50,10 @@ const MOST_SOCKETS: usize = 30;
 pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
     let (root, repo) = (place.root(), &place.repo);
     let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
     let home = etcetera::home_dir().unwrap_or_default();
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
-    // Sockets elsewhere come and go, and nothing can be mounted over one that is gone. Those in
-    // HOME are not reached through its overlay.
-    let lasts = |path: &PathBuf| {
-        SERVICES.iter().any(|folder| path.starts_with(folder)) && !path.starts_with(root)
-    };
-    let bound = bound_sockets().into_iter().filter(lasts).take(MOST_SOCKETS);
-    let unreached = sockets_of(&text).into_iter().chain(bound).collect();
+    let hooks = repo.commit_hooks().ok().flatten().and_then(CommitHooks::elsewhere);
+    let hooks = hooks.filter(|folder| [root, &home].iter().all(|it| !it.starts_with(folder)));
     View {
         tree: root.to_owned(),
         seen_at: root.to_owned(),
@@ -70,11 +64,24 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         var_tmp: scratch.join("var-tmp"),
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
-        unreached,
+        unreached: unreached(root),
+        visible: hooks.into_iter().chain(repo.alternates()).collect(),
         hidden: paths::rooms().into_iter().chain(tokens()).collect(),
         home,
         ..View::default()
     }
+}
+
+/// The sockets of other programs that are there now, and that a sandbox hides.
+pub(super) fn unreached(root: &Path) -> Vec<PathBuf> {
+    // Sockets elsewhere come and go, and nothing can be mounted over one that is gone. Those in
+    // HOME are not reached through its overlay.
+    let lasts = |path: &PathBuf| {
+        SERVICES.iter().any(|folder| path.starts_with(folder)) && !path.starts_with(root)
+    };
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let bound = bound_sockets().into_iter().filter(lasts).take(MOST_SOCKETS);
+    sockets_of(&text).into_iter().chain(bound).collect()
 }
 
 /// Where a gateway leaves its token, this run's or another one's.
@@ -166,6 +173,20 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn sockets_are_those_of_the_moment() {
+        let dir = tempfile::tempdir_in("/var/tmp").expect("temporary folder");
+        let path = dir.path().canonicalize().expect("canonical").join("a.sock");
+        let is_unreached = || unreached(Path::new("/nonexistent")).contains(&path);
+        assert!(!is_unreached());
+        let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+        assert!(is_unreached());
+        fs::remove_file(&path).expect("removed");
+        assert!(!is_unreached());
+        drop(listener);
+    }
 
     #[test]
     fn agent_settings_are_found_in_the_root_and_where_git_tracks_them() {

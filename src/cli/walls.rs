@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::secret_files::SecretFiles;
 use super::view::{
     Ground, agent_settings, credentials, git_folders, open_folder, protected_of, tokens,
-    tokens_hidden, view,
+    tokens_hidden, unreached, view,
 };
 use super::{agent_folders, audit, environment, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
@@ -213,7 +213,7 @@ impl RunWalls {
             }
             (Tier::Partial, AgentKind::Other) => {
                 let own = agent_folders::other(&self.view.home, &self.view.seen_at, command);
-                let mut view = self.view.clone();
+                let mut view = self.now();
                 view.visible.extend(own.readable.iter().chain(&own.writable).cloned());
                 view.network = Network::Host;
                 let mut limits = self.limits(&view)?;
@@ -259,9 +259,14 @@ impl RunWalls {
         own
     }
 
+    /// The view of a sandbox that is started now: sockets come and go.
+    fn now(&self) -> View {
+        View { unreached: unreached(&self.view.tree), ..self.view.clone() }
+    }
+
     /// The view of an agent's own process.
     fn editable(&self) -> View {
-        let mut view = self.view.clone();
+        let mut view = self.now();
         view.protected.retain(|path| !self.editable.contains(path));
         let [folder, ..] = &self.editable;
         if *folder != view.tree {
@@ -288,6 +293,7 @@ impl RunWalls {
             if run.tier == Tier::Full {
                 run.prepare(&overlay)?;
             }
+            let view = View { unreached: unreached(&view.tree), ..view.clone() };
             let walls = run.session(&view, &overlay)?;
             Room::start(&run.programs, &walls, &view.seen_at, &log)
         };
@@ -319,7 +325,7 @@ impl RunWalls {
         options: &CheckOptions,
     ) -> Result<Room, SandboxError> {
         let purpose = options.purpose;
-        let mut view = self.view.clone();
+        let mut view = self.now();
         let (online, trusted) = match purpose {
             Purpose::Check | Purpose::Preflight => (false, view.network == Network::Own),
             Purpose::FirstSetup => (true, true),

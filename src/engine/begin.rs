@@ -58,6 +58,7 @@ impl Run {
         let tests_changed = self.begin_harness()?;
         self.refuse_commit_only(&task)?;
         self.set_up_rooms(&task).await?;
+        self.try_commit_hooks().await?;
         self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
         self.judge_held(&task).await?;

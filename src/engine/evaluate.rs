@@ -10,9 +10,10 @@ use super::iteration::{Completion, Iteration};
 use super::proof::Depth;
 use super::run::Run;
 use crate::model::{
-    ChangeKind, EventKind, Evidence, Finding, FindingKind, Outcome, Proof, Record as _, Repair,
-    Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    ChangeKind, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome, Proof,
+    Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
+use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
 use crate::verify::{
@@ -41,6 +42,7 @@ impl Run {
         self.denials.entry(iteration.criterion.key.clone()).or_default().extend(&denials);
         let mut collected = self.collect_evidence(&iteration, &turn)?;
         self.take_over_git_settings(&mut iteration, &mut collected.evidence)?;
+        let mut could_not_run = None;
         if worth_checking(&collected.evidence, completion)
             && !self.judge(&collected.evidence).tampered()
         {
@@ -51,9 +53,15 @@ impl Run {
                 let iteration = iteration.number;
                 self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
             }
+            let not_run = collected.evidence.checks.iter().find_map(|check| {
+                let CheckStatus::NotRun(why) = &check.status else { return None };
+                Some(why.clone())
+            });
             if self.interrupted().is_some() {
                 // The checks were ended early, which says nothing about the work.
                 completion = Completion::CutOff;
+            } else if not_run.is_some() {
+                (completion, could_not_run) = (Completion::CutOff, not_run);
             }
         }
         let evidence = collected.evidence;
@@ -66,7 +74,14 @@ impl Run {
         {
             tell_first(&mut verdict, FindingKind::RecipeFailed, fault.message.clone());
         }
-        self.conclude(&iteration, evidence, verdict, completion)
+        self.tell_of_hooks(&mut verdict).await?;
+        let evaluated = self.conclude(&iteration, evidence, verdict, completion)?;
+        match could_not_run {
+            Some(said) if evaluated.outcome.is_none() => {
+                Err(SandboxError::NotStarted { said }.into())
+            }
+            _ => Ok(evaluated),
+        }
     }
 
     /// Acts on a verdict: repairs, counts, records, commits the state, and decides whether the run

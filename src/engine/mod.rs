@@ -7,6 +7,7 @@
 mod begin;
 mod cancellable_checks;
 mod claimed_start;
+mod commit_hooks;
 mod dead_run;
 mod decide;
 mod derive_again;

@@ -208,6 +208,8 @@ pub struct Run {
     pub(super) passed_at: HashMap<String, Oid>,
     /// How often checks of a criterion were flaky in the proof at the end.
     pub(super) flaky_at_end: HashMap<CriterionKey, u32>,
+    /// What the agent is told of the project's commit hooks, if they refuse.
+    pub(super) commit_hooks: Option<String>,
     /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
 }
@@ -256,6 +258,7 @@ impl Run {
             kept_tasks: Vec::new(),
             passed_at: HashMap::new(),
             flaky_at_end: HashMap::new(),
+            commit_hooks: None,
             failures: FailureCounts::default(),
             parts,
         })

@@ -34,6 +34,7 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
         feedback: list(),
         lessons: list(),
         project_context: Some(text()),
+        commit_hooks: Some(text()),
         human_changes: list(),
         attempt: 2,
         max_attempts: 3,
@@ -46,6 +47,7 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
         feedback: Vec::new(),
         lessons: Vec::new(),
         project_context: None,
+        commit_hooks: None,
         human_changes: Vec::new(),
         attempt: 1,
         ..full.clone()

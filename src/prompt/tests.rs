@@ -21,6 +21,7 @@ fn values() -> IterationValues {
         verify_commands: Vec::new(),
         feedback: Vec::new(),
         project_context: None,
+        commit_hooks: None,
         lessons: Vec::new(),
         human_changes: Vec::new(),
         attempt: 1,
@@ -261,7 +262,7 @@ fn without_a_folder_the_built_in_templates_are_used() {
 
 #[test]
 fn errors_give_the_place_and_the_reason() {
-    let known = "attempt, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, \
+    let known = "attempt, commit_hooks, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, \
                  max_attempts, next_criterion, next_line, progress_content, project_context, \
                  task_content, task_folder, task_name, verify_commands";
     let unknown = |place: &str, name: &str| {

@@ -38,6 +38,8 @@ pub struct IterationValues {
     pub lessons: Vec<String>,
     /// The human's description of the project, included in every prompt.
     pub project_context: Option<String>,
+    /// The project's commit hooks that refuse commits, and what they print.
+    pub commit_hooks: Option<String>,
     /// Paths with the human's uncommitted changes, which the agent must leave alone; the template
     /// sees a bullet list of the first 20.
     #[serde(serialize_with = "paths")]

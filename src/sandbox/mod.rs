@@ -56,6 +56,6 @@ pub use probe::probe;
 pub use profile::{Bind, Overlay, Profile, Walls};
 pub use programs::Programs;
 pub use room::{Room, SandboxError};
-pub use rooms::{Rooms, StartOnline, StartOwn};
+pub use rooms::{RESTARTS, Rooms, StartOnline, StartOwn};
 pub use server::serve;
 pub use shared::separate;

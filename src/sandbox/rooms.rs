@@ -28,7 +28,12 @@ struct Running {
     own: Arc<Room>,
     online: Option<Arc<Room>>,
     git: Settings,
+    /// Why a command did not run, if the sandbox did not start in the end.
+    failed: Option<String>,
 }
+
+/// How often a sandbox that did not start is started again: what it shows may come and go.
+pub const RESTARTS: usize = 2;
 
 /// Git's mounted settings, as of the last look.
 #[derive(Default)]
@@ -47,8 +52,12 @@ impl Rooms {
     /// # Errors
     /// If it cannot be started.
     pub fn start(start: StartOwn, online: Option<StartOnline>) -> Result<Self, SandboxError> {
-        let mut running =
-            Running { own: Arc::new(start()?), online: None, git: Settings::default() };
+        let mut running = Running {
+            own: Arc::new(start()?),
+            online: None,
+            git: Settings::default(),
+            failed: None,
+        };
         running.look();
         Ok(Self { running: Mutex::new(running), start, start_online: online })
     }
@@ -61,9 +70,16 @@ impl Rooms {
         let mut running = self.running();
         running.look();
         if !running.own.is_current() {
-            running.end()?;
-            running.own = Arc::new((self.start)()?);
-            running.git.seen = running.own.at_mounts();
+            self.restart(&mut running)?;
+        }
+        for _ in 0..RESTARTS {
+            match running.own.ready() {
+                Err(SandboxError::NotStarted { .. }) => self.restart(&mut running)?,
+                Err(_) | Ok(()) => break,
+            }
+        }
+        if let Err(SandboxError::NotStarted { said }) = running.own.ready() {
+            running.failed = Some(said);
         }
         running.git.ran = true;
         match (network, &self.start_online) {
@@ -77,6 +93,13 @@ impl Rooms {
                 Ok(room)
             }
         }
+    }
+
+    fn restart(&self, running: &mut Running) -> Result<(), SandboxError> {
+        running.end()?;
+        running.own = Arc::new((self.start)()?);
+        running.git.seen = running.own.at_mounts();
+        Ok(())
     }
 
     /// A path that configures git and that was not there when the sandbox was started.
@@ -95,11 +118,14 @@ impl Rooms {
     /// Ends everything in them. Returns whether no command changed git's mounted settings.
     ///
     /// # Errors
-    /// If something did not end.
+    /// If something did not end, or a command did not run because its sandbox did not start.
     pub(super) fn end(&self) -> Result<bool, SandboxError> {
         let mut running = self.running();
         running.end()?;
-        Ok(running.spared_git())
+        match running.failed.take() {
+            Some(said) => Err(SandboxError::NotStarted { said }),
+            None => Ok(running.spared_git()),
+        }
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {

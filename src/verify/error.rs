@@ -139,6 +139,11 @@ impl VerifyError {
                 Some(format!("finish it or abort it ({abort}), then run the same command again"))
             }
             Self::Moved { .. } => Some("check git log, then run the same command again".into()),
+            Self::Git { source, .. } if source.to_string().contains("object not found") => Some(
+                "run git fsck for details; a partial clone lacks objects: git fetch --refetch \
+                 --no-filter"
+                    .into(),
+            ),
             Self::Git { .. } => Some("run git status and git fsck for details".into()),
             Self::Io { .. } => {
                 Some(ExitCode::Write.hint())
@@ -235,6 +240,25 @@ pub enum RepoProblem {
         /// Git's message.
         reason: String,
     },
+    /// It borrows objects from a folder that is not there.
+    #[error("the repository borrows objects from {path}, which is not there (git clone --shared)")]
+    NoAlternate {
+        /// The missing folder.
+        path: PathBuf,
+        /// The file that names it.
+        list: PathBuf,
+    },
+    /// It was cloned without all objects, and they cannot be fetched.
+    #[error(
+        "this partial clone does not have all objects that are needed, and cannot fetch them from \
+         {remote}: {why}"
+    )]
+    PartialClone {
+        /// The remote that has them.
+        remote: String,
+        /// Git's message.
+        why: String,
+    },
     /// It has no working tree.
     #[error("the repository at {path} is bare: it has no working tree")]
     Bare {
@@ -328,6 +352,15 @@ impl RepoProblem {
                 )
             }
             Self::Unsupported { reason, .. } => unsupported(reason).into(),
+            Self::NoAlternate { list, .. } => format!(
+                "put the repository back that it was cloned from, or correct {}; then, to need it \
+                 no longer: git repack -a -d && rm {}",
+                list.display(),
+                list.display()
+            ),
+            Self::PartialClone { remote, .. } => {
+                format!("make it a whole clone: git fetch --refetch --no-filter {remote}")
+            }
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
             Self::Unborn => "create the first commit: git add . && git commit".into(),
             Self::Detached { .. } => {
@@ -369,6 +402,8 @@ fn unsupported(reason: &str) -> &'static str {
         "SHA-256 repositories are not supported: use one with SHA-1 ids"
     } else if says("refstorage") || says("reftable") {
         "reftable repositories are not supported: git refs migrate --ref-format=files"
+    } else if says("unsupported extension") {
+        "this extension of git is not supported: work in a new clone, which does not have it"
     } else {
         "run git status and git fsck for details"
     }

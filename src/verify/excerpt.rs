@@ -75,6 +75,14 @@ fn quoted(output: &str) -> Option<String> {
     Some(format!("{short}{cut}"))
 }
 
+/// The first lines of an output, without colors.
+pub(super) fn beginning(output: &str) -> String {
+    const LINES: usize = 10;
+    let plain = COLORS.replace_all(output.trim(), "");
+    let lines = plain.lines().map(|line| line.chars().take(QUOTED).collect::<String>());
+    lines.take(LINES).collect::<Vec<_>>().join("\n")
+}
+
 /// About `count` lines of an output: those from the telling one on, and the last ones.
 pub(super) fn excerpt(output: &str, count: usize) -> Vec<String> {
     let lines: Vec<&str> = output.trim_end().lines().collect();

@@ -15,7 +15,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use self::copy::{copy, remove};
+pub(super) use self::copy::copy;
+use self::copy::remove;
 pub(super) use self::ignored_copy::IgnoredCopy;
 pub use self::ignored_copy::Warmth;
 pub(super) use self::ignored_copy::is_built;

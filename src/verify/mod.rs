@@ -16,6 +16,7 @@ mod check_run;
 mod checks;
 mod classify;
 mod collect;
+mod commit_hooks;
 mod error;
 mod excerpt;
 mod fingerprint;
@@ -73,6 +74,7 @@ pub use classify::{
     SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
 };
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
+pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks, Purpose};
 use super::classify::{SourceTree, TreeEdit};
+use super::commit_hooks::{CommitHooks, TriedCommit};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, Tidied};
 use super::made_by_line::made_by_line;
@@ -200,6 +201,22 @@ impl ProofRoom {
         let waiting = self.room.tidy()?.waiting;
         self.make_filtered(&waiting, checks, &options).await?;
         Ok(failed)
+    }
+
+    /// Runs a hook of a commit.
+    pub(super) async fn try_hook(
+        &mut self,
+        TriedCommit { parent, staged, message }: TriedCommit<'_>,
+        (hooks, command): (&CommitHooks, &str),
+        (checks, options): (&dyn Checks, &CheckOptions),
+    ) -> Result<CheckResult, VerifyError> {
+        let shown = Shown { commit: parent, edits: staged };
+        let options = self.show(shown, (checks, options)).await?;
+        self.room.begin_commit(parent, hooks.are_copied().then_some(&hooks.folder), message)?;
+        let result = checks.run(command, &options).await;
+        let waiting = self.room.tidy()?.waiting;
+        self.make_filtered(&waiting, checks, &options).await?;
+        Ok(result)
     }
 
     async fn check(

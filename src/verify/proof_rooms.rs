@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::classify::{KnownStarts, SourceTree, Table, TreeEdit};
+use super::commit_hooks::{CommitHooks, LIMIT, RefusedCommit, TriedCommit};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, RoomSource};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
@@ -20,7 +21,7 @@ use super::room_lacks::{cannot_run, leads_back};
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
 use super::ways_back::{texts, ways_back};
-use crate::model::{CheckResult, Oid};
+use crate::model::{CheckResult, CheckStatus, Oid};
 use crate::sys::remove_tree;
 
 /// The rooms of a run.
@@ -133,6 +134,37 @@ impl ProofRooms {
             }
         }
         Ok(leads_back(&found))
+    }
+
+    /// Tries the hooks of a commit on it. One that does not end in time, or cannot be started,
+    /// refuses nothing.
+    ///
+    /// # Errors
+    /// If the room cannot be brought to the commit.
+    pub async fn try_hooks(
+        &mut self,
+        hooks: &CommitHooks,
+        commit: TriedCommit<'_>,
+        (checks, options): (&dyn Checks, &CheckOptions),
+    ) -> Result<Vec<RefusedCommit>, VerifyError> {
+        let options = CheckOptions { limit: LIMIT.min(options.limit), ..options.clone() };
+        let mut refused = Vec::new();
+        for (hook, command) in hooks.commands() {
+            let room = self.warm()?;
+            let result = room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
+            match result.status {
+                CheckStatus::Failed(_) | CheckStatus::Signalled(_) => {
+                    refused.push(RefusedCommit::of(hook, commit, &result.output));
+                }
+                // Each commit waits for it, and so for the others.
+                CheckStatus::TimedOut(_) => break,
+                CheckStatus::Passed
+                | CheckStatus::NotRun(_)
+                | CheckStatus::NothingRan(_)
+                | CheckStatus::Incomplete(_) => {}
+            }
+        }
+        Ok(refused)
     }
 
     /// The reason why a check cannot be run at all, whatever the work is.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::classify::TreeEdit;
+use super::commit_hooks::CommitHooks;
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::git::TreeFiles;
@@ -112,6 +113,18 @@ pub struct Preflight {
 }
 
 impl Preflight {
+    /// Of a commit alone, with nothing uncommitted and no submodules.
+    pub fn of_commit(head: Oid, ignored: Vec<PathBuf>) -> Self {
+        Self {
+            checkpoint: Checkpoint { head, branch: String::new() },
+            human: Fingerprints::default(),
+            prepared: Vec::new(),
+            settings: Fingerprints::default(),
+            submodules: Vec::new(),
+            ignored,
+        }
+    }
+
     /// The hooks and agent settings that a human should know of before a run, except for those that
     /// git itself keeps in every repository and submodule.
     pub fn hooks_and_settings(&self) -> impl Iterator<Item = &Path> {
@@ -222,6 +235,12 @@ pub trait Repo: Send + Sync {
     /// If git cannot be started.
     fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError>;
 
+    /// The hooks that git runs for a commit here, if there are any.
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError>;
+
     /// Can a run begin, and on which commit? Changes nothing except HEAD, and that only for
     /// [`Branch::Named`]. Call [`Repo::exclude`] first, or the runner's own files are taken for the
     /// human's.
@@ -253,6 +272,12 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If the index or the tree cannot be read.
     fn status(&self) -> Result<Status, VerifyError>;
+
+    /// The uncommitted changes without the human's; none if they are very many.
+    ///
+    /// # Errors
+    /// If the index or the tree cannot be read.
+    fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError>;
 
     /// The existing ignored files; a folder that is ignored as a whole is one entry.
     ///

@@ -152,3 +152,49 @@ fn four_hundred_files_with_secrets_do_not_delay_the_start() {
     let took = started - begun(|kind| matches!(kind, EventKind::RunStarted { .. }));
     assert!(took.num_seconds() < 5, "{took:?} on a machine that may be busy");
 }
+
+/// A bubblewrap that fails as often as a file in the repository says: the agent writes that file
+/// once its own sandbox has started.
+#[test]
+fn a_sandbox_of_checks_that_does_not_start_is_no_attempt() {
+    if !has_tier("full") {
+        return;
+    }
+    for (times, code, attempts) in [(2, 0, 1), (99, 5, 0)] {
+        let repo = Repo::with(TASK, &[(".gitignore", "left\n")]);
+        let real = which::which("bwrap").expect("bubblewrap");
+        let bwrap = repo.beside("bin/bwrap");
+        std::fs::create_dir_all(repo.beside("bin")).expect("made");
+        let text = format!(
+            "#!/bin/sh\nif test -s '{left}'; then sed -i 1d '{left}'; echo gone >&2; exit 1; fi\n\
+             exec '{real}' \"$@\"\n",
+            left = repo.path("left").display(),
+            real = real.display()
+        );
+        std::fs::write(&bwrap, text).expect("written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&bwrap, mode).expect("mode");
+        let script = format!(
+            "turns:\n- steps: [{{write: {{path: a.txt, text: a}}}}, {{tick: \"{{criterion}}\"}}, \
+             {{progress: did a}}, {{commit: a}}, {{write: {{path: left, text: \"{}\"}}}}]\n",
+            "x\\n".repeat(times)
+        );
+        let mut command = repo.run_command(&script, &["--sandbox=full", "--json"]);
+        let path = std::env::var("PATH").expect("a PATH");
+        command.env("PATH", format!("{}:{path}", repo.beside("bin").display()));
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(code), "{times}: {} {}", ran.stderr, ran.stdout);
+        let failed = repo.state()["criteria"][0]["attempts"].as_u64().unwrap_or(0);
+        assert_eq!(failed, 0, "{times}: an attempt was charged");
+        let verdicts = ran.events().into_iter();
+        let verdicts = verdicts.filter(|it| matches!(it.kind, EventKind::VerdictReached { .. }));
+        assert_eq!(verdicts.count(), attempts, "{times}: {}", ran.stdout);
+        if code == 5 {
+            assert!(ran.stderr.contains("the sandbox did not start"), "{}", ran.stderr);
+            assert_eq!(repo.task(), TASK, "the tick is undone");
+            std::fs::remove_file(repo.path("left")).expect("removed");
+            let ran = repo.run(&script.replace("x\\n", ""), &["--sandbox=full"]);
+            assert_eq!(ran.code, Some(0), "{} {}", ran.stderr, ran.stdout);
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{HONEST, TASK, ended};
 use crate::repo::{Repo, finish, story};
+use crate::tier::has_tier;
 
 /// An agent that does nothing: what runs then is what the runner itself makes git run.
 const IDLE: &str = "turns: [{steps: [{say: Done!}]}]";
@@ -14,10 +15,12 @@ const IDLE: &str = "turns: [{steps: [{say: Done!}]}]";
 /// A state with its name, and what makes it.
 type Named<T> = (&'static str, fn(&Repo) -> T);
 
-/// A program that leaves a mark beside the repository, and then hangs.
+/// A program that leaves a mark beside the repository, and then hangs. In a proof room, where the
+/// hooks of commits are tried, it does neither.
 fn trap(repo: &Repo, path: &str) -> String {
-    let mark = repo.beside("mark");
-    let text = format!("#!/bin/sh\necho \"$0\" >> '{}'\nsleep 1000\n", mark.display());
+    let (mark, room) = (repo.beside("mark"), "test ! -e .ralph/runs");
+    let text =
+        format!("#!/bin/sh\n{room} && exit 0\necho \"$0\" >> '{}'\nsleep 1000\n", mark.display());
     program(&repo.path(path), &text);
     repo.path(path).display().to_string()
 }
@@ -282,6 +285,121 @@ fn a_run_works_in_every_kind_of_checkout_and_leaves_it_clean() {
     });
 }
 
+/// A clone that has no objects of its own: git finds them in each sandbox, and so do the checks.
+#[test]
+fn objects_that_a_clone_borrows_are_shown_in_the_sandbox() {
+    std::thread::scope(|scope| {
+        for tier in ["off", "partial", "full"].into_iter().filter(|tier| has_tier(tier)) {
+            scope.spawn(move || {
+                let task = TASK.replace("test -e a.txt", "git log -p >/dev/null && test -e a.txt");
+                let repo = Repo::new(&task);
+                repo.git(&["clone", "--quiet", "--shared", ".", "../between"]);
+                repo.git(&["clone", "--quiet", "--shared", "../between", "../clone"]);
+                let place = repo.beside("clone").display().to_string();
+                // As `git clone --reference` may write it, too.
+                let list = repo.beside("clone/.git/objects/info/alternates");
+                std::fs::write(&list, "../../../between/.git/objects\n").expect("written");
+                repo.git(&["-C", &place, "config", "user.name", "Human"]);
+                repo.git(&["-C", &place, "config", "user.email", "human@example.com"]);
+                let tier = format!("--sandbox={tier}");
+                let agent = repo.agent(HONEST);
+                let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place, &tier]);
+                assert_eq!(ran.code, Some(0), "{tier}: {} {}", ran.stderr, ran.stdout);
+                assert!(!ran.stdout.contains("FAIL"), "{tier}: {}", ran.stdout);
+            });
+        }
+    });
+}
+
+/// A clone with this filter of a repository beside it, in which only the task is checked out.
+fn partial_clone(repo: &Repo, filter: &str) -> String {
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    repo.write("lib/deep/one.txt", "one\n");
+    repo.write("check.sh", "cat lib/deep/one.txt && test -e a.txt\n");
+    repo.commit("more");
+    let (from, filter) =
+        (format!("file://{}", repo.root().display()), format!("--filter={filter}"));
+    repo.git(&["clone", "--quiet", &filter, "--sparse", &from, "../clone"]);
+    let place = repo.beside("clone").display().to_string();
+    let at = |args: &[&str]| repo.git(&[&["-C", &place], args].concat());
+    at(&["config", "user.name", "Human"]);
+    at(&["config", "user.email", "human@example.com"]);
+    at(&["sparse-checkout", "set", "tasks"]);
+    assert!(!repo.beside("clone/lib").exists());
+    assert!(at(&["rev-list", "--objects", "--missing=print", "HEAD"]).contains('?'));
+    place
+}
+
+#[test]
+fn objects_that_a_partial_clone_lacks_are_fetched_before_the_first_turn() {
+    for (filter, extension) in [("blob:none", false), ("blob:limit=1", false), ("blob:none", true)]
+    {
+        let repo = Repo::new(&TASK.replace("test -e a.txt", "sh check.sh"));
+        let place = partial_clone(&repo, filter);
+        if extension {
+            // As older releases of git write it.
+            repo.git(&["-C", &place, "config", "extensions.partialClone", "origin"]);
+        }
+        let agent = repo.agent(HONEST);
+        let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+        assert_eq!(ran.code, Some(0), "{filter}: {} {}", ran.stderr, ran.stdout);
+        assert!(
+            ran.stderr.contains("note: this partial clone does not have all"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!repo.beside("clone/lib").exists(), "{filter}: it is still sparse");
+        let status = repo.git(&["-C", &place, "status", "--short"]);
+        assert_eq!(status, "", "{filter}");
+    }
+}
+
+#[test]
+fn a_partial_clone_whose_remote_is_gone_is_refused_with_the_way_out() {
+    let repo = Repo::new(TASK);
+    let place = partial_clone(&repo, "blob:none");
+    std::fs::rename(repo.root(), repo.beside("gone")).expect("renamed");
+    std::fs::create_dir(repo.root()).expect("a folder");
+    let agent = repo.agent(HONEST);
+    let refused = |args: &[&str]| {
+        let ran = repo.ralph(&[args, &["-C", &place]].concat());
+        assert_eq!(ran.code, Some(8), "{args:?}: {} {}", ran.stderr, ran.stdout);
+        assert!(
+            ran.stderr.contains("this partial clone does not have all objects"),
+            "{}",
+            ran.stderr
+        );
+        let way = "hint: make it a whole clone: git fetch --refetch --no-filter origin";
+        assert!(ran.stderr.contains(way), "{}", ran.stderr);
+    };
+    refused(&["run", "demo", "--agent", &agent]);
+    refused(&["run", "demo", "--agent", &agent, "--dry-run"]);
+    refused(&["rehearse", "demo"]);
+    refused(&["verify", "demo", "--base", "HEAD~1"]);
+    // The way out works, and that for a clone without trees.
+    std::fs::remove_dir(repo.root()).expect("removed");
+    std::fs::rename(repo.beside("gone"), repo.root()).expect("renamed");
+    repo.git(&["-C", &place, "fetch", "--quiet", "--refetch", "--no-filter", "origin"]);
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!((ran.code, ran.stderr.contains("partial")), (Some(0), false), "{}", ran.stderr);
+}
+
+#[test]
+fn a_clone_without_trees_is_refused_with_the_way_out() {
+    let repo = Repo::new(TASK);
+    let place = partial_clone(&repo, "tree:0");
+    let agent = repo.agent(HONEST);
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!(ran.code, Some(8), "{} {}", ran.stderr, ran.stdout);
+    let way = "hint: make it a whole clone: git fetch --refetch --no-filter origin";
+    assert!(ran.stderr.contains(way), "{}", ran.stderr);
+    // Without the older files, it is enough, too.
+    let filter = ["fetch", "--quiet", "--refetch", "--filter=blob:none", "origin"];
+    repo.git(&[&["-C", &place], &filter[..]].concat());
+    let ran = repo.ralph(&["run", "demo", "--agent", &agent, "-C", &place]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stderr, ran.stdout);
+}
+
 /// A program that makes files (as git-lfs does) has made what is in the tree: it is no
 /// change that what git holds is something else.
 #[test]
@@ -307,6 +425,31 @@ fn files_that_a_filter_made_are_no_dirt_and_survive_a_run() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!((repo.status(), repo.read("big.bin")), (String::new(), "content\n".to_owned()));
     assert_eq!(repo.git(&["show", "HEAD:big.bin"]), "CONTENT\n");
+}
+
+/// git has run the filter when it added the file, and noted that the two agree.
+#[test]
+fn a_file_that_a_filter_made_and_a_turn_committed_is_no_dirt() {
+    let repo = Repo::new(&TASK.replace("a.txt", "a.rot"));
+    for side in ["clean", "smudge"] {
+        repo.git(&["config", &format!("filter.rot.{side}"), "tr a-z n-za-m"]);
+    }
+    repo.write(".gitattributes", "*.rot filter=rot\n");
+    repo.write("old.rot", "old\n");
+    repo.commit("attributes");
+    let script = "turns:\n- steps: [{write: {path: a.rot, text: \"hello\\n\"}}, \
+        {write: {path: old.rot, text: \"new\\n\"}}, {tick: \"a is there\"}, {progress: did a}, \
+        {commit: a}]\n";
+    let ran = repo.run(script, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    assert!(story(&repo, &ran).contains("iteration 1: pass"), "{}", story(&repo, &ran));
+    assert_eq!(repo.git(&["show", "HEAD:a.rot"]), "uryyb\n");
+    assert_eq!((repo.status(), repo.read("a.rot")), (String::new(), "hello\n".to_owned()));
+    // One that differs is dirt.
+    repo.write("old.rot", "more\n");
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(8), "{}", ran.stdout);
+    assert!(ran.stderr.contains("changed old.rot"), "{}", ran.stderr);
 }
 
 /// Two working trees of one repository are two places, each with a lock of its own.

@@ -1,8 +1,10 @@
 //! What git and its hooks make of the agent's commits: messages, forms, signatures, identities.
 
 use super::around::program;
+use ralph_copilot::model::EventKind;
+
 use super::{HONEST, TASK, ended};
-use crate::repo::{Repo, finish, story};
+use crate::repo::{Ran, Repo, finish, story};
 use crate::tier::has_tier;
 
 /// The subjects of all commits, newest first.
@@ -42,6 +44,101 @@ fn the_runners_commits_and_the_prompt_have_the_configured_prefix() {
     let ran = repo.run(HONEST, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(subjects(&repo).starts_with("chore: ralph(demo): state update"), "{}", subjects(&repo));
+}
+
+/// A hook as commitlint's: it wants a type in front of the title.
+const COMMITLINT: &str = "#!/bin/sh\ngrep -qE '^(feat|fix|chore)(\\(.*\\))?: ' \"$1\" && exit 0\n\
+    printf '\\033[31mtype must be one of [feat, fix, chore] [type-enum]\\033[0m\\n'\nexit 1\n";
+
+/// An agent that commits nothing.
+const IDLE: &str = "turns: [{steps: [{say: nothing}]}]\n";
+
+/// What the run told the human about hooks.
+fn about_hooks(ran: &Ran) -> Vec<String> {
+    let said = ran.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::Notice { message } => Some(message),
+        _ => None,
+    });
+    said.filter(|message| message.contains(" hook refuses ")).collect()
+}
+
+#[test]
+fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
+    // Where git itself keeps hooks, in the tree as husky does it, and outside the repository.
+    for place in [".git/hooks", ".husky/_", "OUTSIDE"] {
+        for tier in ["off", "partial", "full"] {
+            if !has_tier(tier) {
+                continue;
+            }
+            let repo = Repo::with(TASK, &[(".gitignore", ".husky/_/\n")]);
+            let folder = match place {
+                "OUTSIDE" => repo.beside("home").join("hooks"),
+                inside => repo.path(inside),
+            };
+            std::fs::create_dir_all(&folder).expect("a folder");
+            program(&folder.join("check"), COMMITLINT);
+            program(&folder.join("commit-msg"), "#!/bin/sh\n\"$(dirname \"$0\")\"/check \"$1\"\n");
+            if place != ".git/hooks" {
+                let named = if place == "OUTSIDE" { "~/hooks" } else { place };
+                repo.git(&["config", "core.hooksPath", named]);
+            }
+            let tier = format!("--sandbox={tier}");
+            let ran = repo.run(IDLE, &["--max-iterations=1", &tier]);
+            let notice = about_hooks(&ran).join("");
+            let refused = "the commit-msg hook refuses the message `ralph(demo): state update`; it printed: type must be";
+            assert!(notice.starts_with(refused), "{place} {tier}: {notice}");
+            assert!(notice.contains("`commit_prefix: 'feat:'`"), "{notice}");
+            let run = ran.events()[0].run.clone();
+            let log = repo.read(&format!(".ralph/runs/{}/wire.log", run.as_str()));
+            assert!(log.contains("commit-msg hook refused the message"), "{place} {tier}: {log}");
+            let doctor = repo.ralph(&["doctor", "demo", &tier, "--agent", &repo.agent(IDLE)]);
+            assert!(
+                doctor.stdout.contains("type must be one of"),
+                "{place} {tier}: {}",
+                doctor.stdout
+            );
+            let with_prefix = ["doctor", &tier, "--agent", &repo.agent(IDLE)];
+            repo.write(".ralph/config.toml", "commit_prefix = 'feat:'\n");
+            let doctor = repo.ralph(&with_prefix);
+            assert!(!doctor.stdout.contains("hook refuses"), "{place} {tier}: {}", doctor.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
+    let repo = Repo::new(&format!("---\ncommit_prefix: 'feat:'\n---\n{TASK}"));
+    program(&repo.path(".git/hooks/commit-msg"), COMMITLINT);
+    program(&repo.path(".git/hooks/pre-commit"), "#!/bin/sh\ngit diff --cached --quiet\n");
+    let ran = repo.run(IDLE, &["--max-iterations=1"]);
+    assert_eq!(about_hooks(&ran), [] as [String; 0]);
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/commit-msg"), COMMITLINT);
+    let text = "#!/bin/sh\nsed -i.old '1s/^/feat: /' \"$1\"\nrm -f \"$1.old\"\n";
+    program(&repo.path(".git/hooks/prepare-commit-msg"), text);
+    program(&repo.path(".git/hooks/pre-commit"), "#!/bin/sh\necho no commits on main\nexit 1\n");
+    let ran = repo.run(IDLE, &["--max-iterations=1"]);
+    let about = about_hooks(&ran);
+    assert_eq!(about.len(), 1, "{about:?}");
+    assert!(about[0].starts_with(
+        "the pre-commit hook refuses even an empty commit; it printed: no commits on main"
+    ));
+    assert!(repo.status().is_empty(), "{}", repo.status());
+}
+
+#[test]
+fn a_hook_that_refuses_the_content_is_named_in_the_feedback() {
+    let repo = Repo::new(TASK);
+    let text = "#!/bin/sh\ngit diff --cached --name-only | grep -q a.txt || exit 0\n\
+                echo 'a.txt: trailing white space'\nexit 1\n";
+    program(&repo.path(".git/hooks/pre-commit"), text);
+    let writes = "turns: [{steps: [{write: {path: a.txt, text: \"a \"}}]}]\n";
+    let ran = repo.run(writes, &["--max-iterations=2"]);
+    assert_eq!(about_hooks(&ran), [] as [String; 0]);
+    let run = ran.events()[0].run.clone();
+    let log = repo.read(&format!(".ralph/runs/{}/wire.log", run.as_str()));
+    let feedback = "the pre-commit hook refuses this work; it printed: a.txt: trailing white space";
+    assert!(log.contains(feedback), "{log}");
 }
 
 #[test]

@@ -224,6 +224,49 @@ const STATES: &[State] = &[
         way: "git fsck",
     },
     State {
+        name: "an extension that is not known",
+        make: |repo| {
+            repo.git(&["config", "core.repositoryFormatVersion", "1"]);
+            repo.git(&["config", "extensions.fromTheFuture", "true"]);
+        },
+        says: "unsupported extension name extensions.fromthefuture",
+        way: "work in a new clone",
+    },
+    State {
+        name: "a repository that only the library can read",
+        make: |repo| {
+            repo.write(".git/config", repo.read(".git/config") + "[core]\n\tcompression = x\n")
+        },
+        says: "git itself cannot read it",
+        way: "run git status",
+    },
+    State {
+        name: "borrowed objects that are gone",
+        make: |repo| {
+            let gone = repo.beside("gone/.git/objects").display().to_string();
+            repo.write(".git/objects/info/alternates", gone + "\n");
+        },
+        says: "the repository borrows objects from ",
+        way: "git repack -a -d",
+    },
+    State {
+        name: "objects that are borrowed from one who borrows, and are gone",
+        make: |repo| {
+            repo.git(&["clone", "--quiet", "--shared", ".", "../between"]);
+            repo.git(&["clone", "--quiet", ".", "../copy"]);
+            std::fs::remove_dir_all(repo.path(".git/objects")).expect("removed");
+            let all = [repo.beside("copy/.git/objects"), repo.path(".git/objects")];
+            std::fs::rename(&all[0], &all[1]).expect("renamed");
+            let between = repo.beside("between/.git/objects").display().to_string();
+            std::fs::create_dir_all(repo.path(".git/objects/info")).expect("made");
+            repo.write(".git/objects/info/alternates", between + "\n");
+            std::fs::write(repo.beside("between/.git/objects/info/alternates"), "/gone/objects\n")
+                .expect("written");
+        },
+        says: "the repository borrows objects from /gone/objects, which is not there",
+        way: "between/.git/objects/info/alternates",
+    },
+    State {
         name: "an index that is damaged",
         make: |repo| repo.write(".git/index", "nonsense"),
         says: "cannot be read: ",

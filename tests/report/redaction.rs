@@ -261,6 +261,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
                 feedback: vec![secret()],
                 lessons: vec![secret()],
                 project_context: Some(secret()),
+                commit_hooks: Some(secret()),
                 human_changes: vec![secret()],
                 attempt: 1,
                 max_attempts: 3,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::last::{end_the_last_run, last_run, put_in_order};
 use super::notices::Untold;
-use super::plan::settings;
+use super::plan::{note, revisions, settings};
 use super::run_guards::at_once;
 use crate::agent::AgentError;
 use crate::cli::args::RunArgs;
@@ -75,6 +75,7 @@ pub(super) async fn claim(
     let duties = Arc::clone(&second);
     stop.listen(move |signal| at_once(&run_of_signal, live.as_ref(), &duties, signal))?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
+    at.place.repo.fetch_missing(&revisions(at), &note)?;
     // Only once the tree is ours: another run watches git's settings.
     let excludes = watch_excludes(&at.place, audited_here.as_deref())?;
     let mut untold = Untold::default();

@@ -9,6 +9,8 @@ use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::cli::mcp::{has_changed, memory, open_digest};
+use crate::cli::print::complain;
+use crate::cli::status::read_state;
 use crate::cli::tier::{self, Chosen};
 use crate::config::{Settings, resolve};
 use crate::engine::Limits;
@@ -92,7 +94,20 @@ pub(in crate::cli) fn preflight(
 ) -> Result<Preflight, Failure> {
     let branch = settings.branch.as_deref().map_or(Branch::Current, Branch::Named);
     let dirt = if settings.allow_dirty { Dirt::Protect } else { Dirt::Refuse };
+    at.place.repo.fetch_missing(&revisions(at), &note)?;
     Ok(at.place.repo.preflight(&at.layout, branch, dirt)?)
+}
+
+/// The revisions whose files a run reads.
+pub(in crate::cli) fn revisions(at: &TaskContext) -> Vec<String> {
+    let start = read_state(at).ok().and_then(|state| state.start);
+    let start = start.map(|start| start.as_str().to_owned());
+    std::iter::once("HEAD".to_owned()).chain(start).map(|it| format!("{it}^{{tree}}")).collect()
+}
+
+/// Tells the human of something before there is a journal.
+pub(in crate::cli) fn note(text: &str) {
+    complain(&format!("note: {text}"));
 }
 
 /// The templates, ours or the repository's.

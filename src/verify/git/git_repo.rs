@@ -3,17 +3,19 @@
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
+use super::alternates::alternates;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
 use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
+use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
@@ -22,6 +24,26 @@ use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
     Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
+
+/// Extensions of a repository that the library need not understand to read it: the name of the
+/// remote that has the other objects, and relative paths between working trees.
+const HARMLESS: [&str; 2] = ["partialclone", "relativeworktrees"];
+
+/// Lets the library open repositories with these extensions.
+fn allow_extensions() {
+    static ALLOWED: Once = Once::new();
+    ALLOWED.call_once(|| {
+        #[expect(unsafe_code, reason = "the library keeps them in a variable without a lock")]
+        // SAFETY: it is called once, and before any repository is opened.
+        let allowed = unsafe { git2::opts::set_extensions(&HARMLESS) };
+        if let Err(error) = allowed {
+            tracing::warn!(%error, "extensions stay unsupported");
+        }
+    });
+}
+
+/// More uncommitted files are not read.
+const MOST_UNCOMMITTED: usize = 500;
 
 /// A repository on disk.
 pub struct GitRepo {
@@ -52,6 +74,7 @@ impl GitRepo {
         // does not know its working tree.
         let no_ceiling: [&Path; 0] = [];
         let flags = RepositoryOpenFlags::CROSS_FS;
+        allow_extensions();
         let found =
             Repository::open_ext(from, flags, no_ceiling).map_err(|error| match error.code() {
                 ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
@@ -73,6 +96,7 @@ impl GitRepo {
         };
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
+        alternates(&common_dir.join("objects"))?;
         let opened = SystemTime::now();
         let (repo, known) = (Mutex::new(found), KnownTrees::default());
         let indexed = Mutex::default();
@@ -83,6 +107,18 @@ impl GitRepo {
     /// repository it belongs to.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
+    }
+
+    /// The folders of objects outside the repository that it and its submodules borrow from.
+    pub fn alternates(&self) -> Vec<PathBuf> {
+        let repo = self.lock();
+        let modules = self.submodules(&repo).unwrap_or_default().into_iter();
+        let inner = modules.filter_map(|it| it.open().ok()).map(|it| it.commondir().to_owned());
+        let all = inner.chain([self.common_dir.clone()]);
+        let mut all: Vec<_> =
+            all.filter_map(|git| alternates(&git.join("objects")).ok()).flatten().collect();
+        all.retain(|path| !path.starts_with(&self.root) && !path.starts_with(&self.common_dir));
+        all
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Repository> {
@@ -137,6 +173,10 @@ impl Repo for GitRepo {
         Ok(self.is_set("commit.gpgSign", variable)? || self.is_set("tag.gpgSign", variable)?)
     }
 
+    fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {
+        self.hooks_of_commits()
+    }
+
     fn preflight(
         &self,
         layout: &Layout,
@@ -156,6 +196,13 @@ impl Repo for GitRepo {
 
     fn status(&self) -> Result<Status, VerifyError> {
         self.status_in(&self.lock())
+    }
+
+    fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError> {
+        let changes = self.status()?.all().into_iter().map(|change| change.path);
+        let paths: Vec<PathBuf> = changes.filter(|path| human.get(path).is_none()).collect();
+        let few = if paths.len() > MOST_UNCOMMITTED { Vec::new() } else { paths };
+        self.edits(&Fingerprints::below(&self.root, few)?)
     }
 
     fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {

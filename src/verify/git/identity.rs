@@ -3,10 +3,12 @@
 //! Invariant: git is asked, because only it knows every form of conditional include; it runs no
 //! hook, filter, or other program for these questions. A guess from the machine's name is no answer.
 
+use std::fs;
 use std::process::Command;
 
 use super::git_repo::GitRepo;
 use crate::sys::env;
+use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Identity, Person};
 
@@ -41,21 +43,21 @@ impl GitRepo {
         Ok(said.as_deref() == Some("true"))
     }
 
+    /// The hooks that git runs for a commit here.
+    pub(super) fn hooks_of_commits(&self) -> Result<Option<CommitHooks>, VerifyError> {
+        let said = self.ask_git(&["rev-parse", "--git-path", "hooks"], &|_| None)?;
+        let folder = said.and_then(|said| fs::canonicalize(self.root.join(said)).ok());
+        Ok(folder.and_then(|folder| CommitHooks::of(&self.root, &self.common_dir, folder)))
+    }
+
     /// The output of a git command in the working tree, or `None` if it fails.
-    fn ask_git(
+    pub(super) fn ask_git(
         &self,
         args: &[&str],
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<String>, VerifyError> {
         let mut git = Command::new("git");
-        git.args(args).current_dir(&self.root).env("LC_ALL", "C");
-        for (name, _) in std::env::vars_os() {
-            let said = name.to_string_lossy();
-            // The configuration that the human names is the human's; another repository is not this.
-            if env::is_git_context(&said) && !said.starts_with("GIT_CONFIG") {
-                git.env_remove(&name);
-            }
-        }
+        self.surround(&mut git).args(args);
         for name in PERSON {
             match variable(name) {
                 Some(value) => git.env(name, value),
@@ -69,6 +71,19 @@ impl GitRepo {
         })?;
         let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
         Ok(output.status.success().then_some(said))
+    }
+
+    /// Lets a git command work in this working tree.
+    pub(super) fn surround<'c>(&self, git: &'c mut Command) -> &'c mut Command {
+        git.current_dir(&self.root).env("LC_ALL", "C");
+        for (name, _) in std::env::vars_os() {
+            let said = name.to_string_lossy();
+            // The configuration that the human names is the human's; another repository is not this.
+            if env::is_git_context(&said) && !said.starts_with("GIT_CONFIG") {
+                git.env_remove(&name);
+            }
+        }
+        git
     }
 }
 

@@ -5,6 +5,7 @@
 //! and is never asked). libgit2 runs no hooks and no filter programs, and signs nothing. Not in
 //! this folder: the meaning of a change.
 
+mod alternates;
 mod back;
 mod branch;
 mod content;
@@ -23,6 +24,7 @@ mod links;
 mod locks;
 mod merge;
 mod operation;
+mod partial_clone;
 mod patch;
 mod pipes;
 mod plain;

@@ -41,6 +41,10 @@ impl GitRepo {
             Head::Branch(_, id) | Head::Detached(id) => id,
         };
         self.task_inside(layout)?;
+        if self.ask_git(&["rev-parse", "--verify", "--quiet", "HEAD"], &|_| None)?.is_none() {
+            let reason = "git itself cannot read it".to_owned();
+            return Err(RepoProblem::Unsupported { path: self.root.clone(), reason });
+        }
         // The run reads this tree soon. Who reads it then tells an error, too.
         let know = || self.files_in(&oid(head), &[]).is_ok();
         let (_, seen) = at_once(know, || self.all_in(&repo));

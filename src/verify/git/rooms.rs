@@ -12,7 +12,7 @@ use super::plain::io_error;
 use super::room::RoomSource;
 use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::error::VerifyError;
-use crate::verify::fingerprint::Fingerprint;
+use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 use crate::verify::layout::Layout;
 use crate::verify::master::{Master, RoomFolders};
 use crate::verify::proof_rooms::ProofRooms;
@@ -34,17 +34,21 @@ impl GitRepo {
         let modules = self.submodules(repo).map_err(self.failed("read the submodules"))?;
         let source = RoomSource::of(repo, modules)?;
         let master = Master::of(&self.root, layout, folders, preflight.ignored.clone())?;
-        let human = &preflight.human;
-        let edits = human.paths().filter_map(|path| {
-            let print = human.get(path)?;
+        let edits = self.edits(&preflight.human)?;
+        Ok(ProofRooms::new((source, branch), &self.root, folders, master, edits))
+    }
+
+    /// Uncommitted files, as edits of the commit.
+    pub(super) fn edits(&self, files: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError> {
+        let edits = files.paths().filter_map(|path| {
+            let print = files.get(path)?;
             edit(&self.root, path, print).transpose()
         });
-        let edits = edits.collect::<Result<_, _>>()?;
-        Ok(ProofRooms::new((source, branch), &self.root, folders, master, edits))
+        edits.collect()
     }
 }
 
-/// The human's uncommitted content of a path, as an edit of the commit.
+/// The uncommitted content of a path, as an edit of the commit.
 fn edit(root: &Path, path: &Path, print: &Fingerprint) -> Result<Option<TreeEdit>, VerifyError> {
     let (at, path) = (root.join(path), path.to_owned());
     let failed = io_error("read", &at);

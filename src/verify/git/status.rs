@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use git2::{
-    Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry, IndexEntryExtendedFlag,
-    IndexEntryFlag, IndexTime, Repository, StatusOptions, StatusShow,
+    AttrCheckFlags, Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry,
+    IndexEntryExtendedFlag, IndexEntryFlag, IndexTime, Repository, StatusOptions, StatusShow,
 };
 
 use super::git_repo::GitRepo;
@@ -76,7 +76,8 @@ impl GitRepo {
         let now = seen.insert(now);
         let Some(mut suspects) = suspects else {
             remove_pipes(&self.root);
-            return ask(repo, StatusShow::IndexAndWorkdir, sought, &[]);
+            let found = ask(repo, StatusShow::IndexAndWorkdir, sought, &[])?;
+            return Ok(self.without_filtered(repo, now, found));
         };
         suspects.retain(|path| {
             if now.holds(path) {
@@ -95,10 +96,28 @@ impl GitRepo {
             Some(entries) => differing(repo, &entries, &suspects, sought)?,
             None => ask(repo, StatusShow::Workdir, sought, &suspects)?,
         };
+        let noted = self.without_filtered(repo, now, noted);
         for (path, flags) in noted {
             *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
         }
         Ok(found)
+    }
+
+    /// Files that a filter program made differ from their objects, which tells nothing, and a program
+    /// that the repository names must not run here. So what git noted of them in the index counts,
+    /// even at the time of the index.
+    fn without_filtered(&self, repo: &Repository, index: &Indexed, mut found: Flags) -> Flags {
+        found.retain(|path, flags| {
+            let filter = || repo.get_attr(path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
+            if flags.is_wt_modified()
+                && filter().is_ok_and(|name| name.is_some())
+                && index.has_noted(&self.root, path)
+            {
+                flags.remove(git2::Status::WT_MODIFIED);
+            }
+            !flags.is_empty()
+        });
+        found
     }
 
     /// The entries of some paths, if these are few files and paths that git does not track: so git

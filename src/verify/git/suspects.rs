@@ -80,6 +80,14 @@ impl Indexed {
         Some(&self.entries[at]).filter(|entry| is_settled(entry))
     }
 
+    /// Is a file as git noted it when it last read it, possibly at the very time of this index?
+    pub(super) fn has_noted(&self, root: &Path, path: &Path) -> bool {
+        let meta = fs::symlink_metadata(root.join(path)).ok();
+        let (entry, written) = (self.entry(path), self.written());
+        let found = entry.zip(meta).zip(written);
+        found.is_some_and(|((entry, meta), written)| Older(written).is_as_seen(entry, &meta))
+    }
+
     /// Does it hold this very path, at any stage?
     pub(super) fn tracks(&self, path: &Path) -> bool {
         place(&self.entries, path.as_os_str().as_bytes()).is_some()
@@ -359,6 +367,11 @@ impl<'i> Folder<'i> {
 impl Older {
     /// Is the file as git noted it, at a time after which a change would show?
     fn is_as_noted(&self, entry: &IndexEntry, meta: &Metadata) -> bool {
+        self.is_as_seen(entry, meta) && pair(&entry.mtime) < pair(&self.0)
+    }
+
+    /// Is the file as git noted it? If that was at the same time, it may have changed since.
+    fn is_as_seen(&self, entry: &IndexEntry, meta: &Metadata) -> bool {
         let extended =
             IndexEntryExtendedFlag::SKIP_WORKTREE | IndexEntryExtendedFlag::INTENT_TO_ADD;
         let flagged = entry.flags & FLAGS != 0 || entry.flags_extended & extended.bits() != 0;
@@ -371,7 +384,7 @@ impl Older {
             && entry.ino == low(meta.ino())
             && time(meta.mtime(), meta.mtime_nsec()) == Some(entry.mtime)
             && time(meta.ctime(), meta.ctime_nsec()) == Some(entry.ctime)
-            && pair(&entry.mtime) < pair(&self.0)
+            && pair(&entry.mtime) <= pair(&self.0)
     }
 }
 

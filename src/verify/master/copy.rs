@@ -10,7 +10,11 @@ use std::path::Path;
 use crate::sys::remove_tree;
 
 /// Copies a file, a link, or a folder with everything in it that is to be kept.
-pub(super) fn copy(from: &Path, to: &Path, keep: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+pub(in crate::verify) fn copy(
+    from: &Path,
+    to: &Path,
+    keep: &dyn Fn(&Path) -> bool,
+) -> io::Result<()> {
     let Ok(meta) = fs::symlink_metadata(from) else { return Ok(()) };
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;

@@ -31,6 +31,7 @@ pub use self::tidied::Tidied;
 use super::plain::io_error;
 use crate::model::Oid;
 use crate::verify::error::VerifyError;
+use crate::verify::master::copy;
 use crate::verify::not_fetched::NotFetched;
 
 /// A private repository with a working tree.
@@ -167,8 +168,12 @@ impl PrivateRepo {
         for name in ["objects", "objects/info", "objects/pack"] {
             real_folder(&folder.join(name))?;
         }
-        let mut alternates = self.objects.join("objects").into_os_string().into_encoded_bytes();
-        alternates.push(b'\n');
+        let own = self.objects.join("objects");
+        let mut alternates = Vec::new();
+        for path in std::iter::once(&own).chain(&self.source.alternates) {
+            alternates.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            alternates.push(b'\n');
+        }
         write(&folder.join("objects/info/alternates"), &alternates)?;
         let keeps_index = holds(&self.git("index"), index);
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
@@ -199,6 +204,27 @@ impl PrivateRepo {
             Some(index) if !keeps_index => write(&self.git("index"), index),
             _ => Ok(()),
         }
+    }
+
+    /// Begins a commit that is only tried, until the room is tidied: HEAD is its parent, its message
+    /// is written, and hooks are copied to git's folder.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn begin_commit(
+        &self,
+        parent: &Oid,
+        hooks: Option<&PathBuf>,
+        message: &str,
+    ) -> Result<(), VerifyError> {
+        if let Some(from) = hooks {
+            let to = self.git("hooks");
+            let is_sample = |path: &Path| path.extension().is_some_and(|it| it == "sample");
+            copy(from, &to, &|path| !is_sample(path)).map_err(io_error("copy hooks to", &to))?;
+        }
+        let parent = git2::Oid::from_str(parent.as_str());
+        self.point_at(parent.map_err(failed("read a commit in", &self.work))?)?;
+        write(&self.git("COMMIT_EDITMSG"), format!("{message}\n").as_bytes())
     }
 
     /// Lets the branch point at a commit.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use git2::{Repository, Submodule};
 
 use crate::verify::error::VerifyError;
+use crate::verify::git::alternates::alternates;
 use crate::verify::git::plain::{io_error, read_or_empty};
 
 /// The settings that decide how a blob becomes a file.
@@ -31,6 +32,8 @@ const FILES: [&str; 3] = ["shallow", "info/exclude", "info/attributes"];
 pub struct RoomSource {
     /// Its objects.
     pub(super) objects: PathBuf,
+    /// The folders that it borrows objects from.
+    pub(super) alternates: Vec<PathBuf>,
     /// Its large files (git-lfs).
     pub(super) large: PathBuf,
     /// Its branches and tags, in the format of `packed-refs`.
@@ -70,6 +73,7 @@ impl RoomSource {
         }
         let objects = common.join("objects");
         Ok(Self {
+            alternates: alternates(&objects).unwrap_or_default(),
             objects: fs::canonicalize(&objects).map_err(io_error("resolve", &objects))?,
             large: common.join("lfs/objects"),
             refs: packed(repo).map_err(failed)?,

@@ -1,0 +1,51 @@
+//! The project's commit hooks, tried as a run tries them.
+
+use super::finding::DoctorFinding;
+use crate::cli::context::{RepoContext, TaskContext};
+use crate::cli::failure::Failure;
+use crate::cli::proving::{Ignored, proving};
+use crate::cli::runtime::runtime;
+use crate::cli::{assemble, environment, launch};
+use crate::config::Settings;
+use crate::task::{TASK_FILE, TaskFolder};
+use crate::verify::{Checks, Identity, Layout, Preflight, RefusedCommit, Repo as _, TriedCommit};
+
+/// The hooks that refuse the commits of a run. Without a task, one with a made-up name is tried.
+pub(super) fn findings(
+    place: &RepoContext,
+    at: Option<&TaskContext>,
+    settings: &Settings,
+) -> Vec<DoctorFinding> {
+    // A failure is that of another finding.
+    let refused = refused(place, at, settings).unwrap_or_default();
+    let note = |it: &RefusedCommit| DoctorFinding::note("hooks", it.what(), it.hint());
+    refused.iter().map(note).collect()
+}
+
+fn refused(
+    place: &RepoContext,
+    at: Option<&TaskContext>,
+    settings: &Settings,
+) -> Result<Vec<RefusedCommit>, Failure> {
+    let Some(hooks) = place.repo.commit_hooks()? else { return Ok(Vec::new()) };
+    let made_up;
+    let at = match at {
+        Some(at) => at,
+        None => {
+            let (dir, name) = (place.root().join("tasks"), "task".to_owned());
+            let folder = TaskFolder { task_file: dir.join(TASK_FILE), dir, name };
+            let place = RepoContext::find(Some(place.root()))?;
+            made_up = TaskContext { place, folder, layout: Layout::new("task", "tasks") };
+            &made_up
+        }
+    };
+    let repo = &at.place.repo;
+    let preflight = Preflight::of_commit(repo.checkpoint()?.head, repo.ignored()?);
+    let mut proving = proving(at, settings, &preflight, Ignored::OfTheTree)?;
+    let identity = repo.identity(&environment::variable)?.unwrap_or_else(Identity::of_the_runner);
+    proving.options.env = launch::owned(identity.environment());
+    let message = assemble::prefixed(&at.layout, settings).state_message();
+    let tried = TriedCommit { parent: &preflight.checkpoint.head, staged: &[], message: &message };
+    let to_run = (&proving.checks as &dyn Checks, &proving.options);
+    Ok(runtime()?.block_on(proving.rooms.try_hooks(&hooks, tried, to_run))?)
+}

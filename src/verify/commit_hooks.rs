@@ -1,0 +1,145 @@
+//! The project's hooks that can refuse a commit, tried on a message before the first turn.
+//!
+//! Invariant: they run in a proof room, as its checks do. No commit is made, and nothing in the
+//! human's repository changes. Not in this file: their folder, which `git` knows, and the room.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::classify::TreeEdit;
+use super::excerpt::beginning;
+use crate::model::Oid;
+
+/// The hooks that git runs for a commit, in this order, with their arguments.
+const HOOKS: [(&str, &str); 3] = [
+    ("pre-commit", ""),
+    ("prepare-commit-msg", " .git/COMMIT_EDITMSG message"),
+    ("commit-msg", " .git/COMMIT_EDITMSG"),
+];
+
+/// A hook that takes longer is not waited for: whether it refuses stays unknown.
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
+
+/// The variables that git sets for them.
+const ENVIRONMENT: &str = "GIT_INDEX_FILE=.git/index GIT_EDITOR=: GIT_PREFIX=";
+
+/// The hooks of a repository that can refuse a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitHooks {
+    /// Where they are.
+    pub(super) folder: PathBuf,
+    /// Where commands in the root of a room find them.
+    pub(super) seen_at: PathBuf,
+    found: Vec<usize>,
+}
+
+impl CommitHooks {
+    /// Those in git's folder for hooks; none if there are none.
+    pub(super) fn of(root: &Path, git: &Path, folder: PathBuf) -> Option<Self> {
+        let runs = |name: &str| {
+            let meta = fs::metadata(folder.join(name));
+            meta.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+        };
+        let found: Vec<usize> = (0..HOOKS.len()).filter(|at| runs(HOOKS[*at].0)).collect();
+        let seen_at = match (folder.strip_prefix(git), folder.strip_prefix(root)) {
+            // A room has its own git folder, and gets a copy.
+            (Ok(_), _) => Path::new(COPIED).to_owned(),
+            (Err(_), Ok(inside)) => Path::new(".").join(inside),
+            (Err(_), Err(_)) => folder.clone(),
+        };
+        (!found.is_empty()).then_some(Self { folder, seen_at, found })
+    }
+
+    /// Are they in git's own folder, which a room does not share?
+    pub(super) fn are_copied(&self) -> bool {
+        self.seen_at == Path::new(COPIED)
+    }
+
+    /// Their folder, if it lies outside the repository.
+    pub fn elsewhere(self) -> Option<PathBuf> {
+        self.seen_at.is_absolute().then_some(self.folder)
+    }
+
+    /// The names and command lines of the hooks. What one makes of the message is for the next.
+    pub(super) fn commands(&self) -> Vec<(&'static str, String)> {
+        let mut before = String::new();
+        let commands = self.found.iter().map(|at| {
+            let (name, arguments) = HOOKS[*at];
+            let path = self.seen_at.join(name).to_string_lossy().replace('\'', r"'\''");
+            let command = format!("{ENVIRONMENT} '{path}'{arguments}");
+            let whole = format!("{before}{command}");
+            if !arguments.is_empty() {
+                before = format!("{command} >/dev/null 2>&1; ");
+            }
+            (name, whole)
+        });
+        commands.collect()
+    }
+}
+
+/// Where a room has copies of hooks.
+const COPIED: &str = ".git/hooks";
+
+/// A commit that is not made.
+#[derive(Clone, Copy, Debug)]
+pub struct TriedCommit<'a> {
+    /// The commit below it.
+    pub parent: &'a Oid,
+    /// Its differences from that.
+    pub staged: &'a [TreeEdit],
+    /// Its message.
+    pub message: &'a str,
+}
+
+/// A hook that refuses the commits of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedCommit {
+    hook: &'static str,
+    /// What it refuses.
+    what: String,
+    /// What it printed.
+    said: String,
+}
+
+impl RefusedCommit {
+    pub(super) fn of(hook: &'static str, commit: TriedCommit<'_>, output: &str) -> Self {
+        let what = match (hook, commit.staged) {
+            ("pre-commit", []) => "even an empty commit".to_owned(),
+            ("pre-commit", _) => "this work".to_owned(),
+            (_, _) => format!("the message `{}`", commit.message),
+        };
+        let said = beginning(output);
+        Self { hook, what, said: if said.is_empty() { "nothing".to_owned() } else { said } }
+    }
+
+    /// What was refused, in a sentence without its end.
+    pub fn what(&self) -> String {
+        let said = self.said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let said = said.collect::<Vec<_>>().join(" / ");
+        format!("the {} hook refuses {}; it printed: {said}", self.hook, self.what)
+    }
+
+    /// What helps a human.
+    pub fn hint(&self) -> &'static str {
+        match self.hook {
+            "commit-msg" => {
+                "set `commit_prefix` to what the hook wants, such as `commit_prefix: 'feat:'` in \
+                 TASK.md"
+            }
+            _ => "try `git commit --allow-empty`, and see what the hook lacks in the sandbox",
+        }
+    }
+
+    /// What an agent is told.
+    pub fn told(&self) -> String {
+        format!(
+            "The {} hook refused {} when the runner tried it. Make your commits so that it accepts \
+             them: your change counts, not the words of its message. The hook printed:\n\n    {}",
+            self.hook,
+            self.what,
+            self.said.replace('\n', "\n    ")
+        )
+    }
+}

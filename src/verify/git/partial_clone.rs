@@ -1,0 +1,135 @@
+//! Clones without all objects (`git clone --filter=…`): git fetches the others when it needs them,
+//! and the library cannot.
+//!
+//! Invariant: only before an agent works does git fetch, from the remote and with the programs that
+//! the human configured; it asks no question.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::git_repo::GitRepo;
+use crate::verify::error::{RepoProblem, VerifyError};
+
+/// How long all fetches may take.
+const LIMIT: Duration = Duration::from_secs(600);
+
+impl GitRepo {
+    /// Fetches the objects of these revisions that a partial clone does not have. Calls `tell` with a
+    /// sentence before it fetches.
+    ///
+    /// # Errors
+    /// If git cannot fetch them.
+    pub fn fetch_missing(
+        &self,
+        revisions: &[String],
+        tell: &dyn Fn(&str),
+    ) -> Result<(), RepoProblem> {
+        let Some((remote, filter)) = self.promisor()? else { return Ok(()) };
+        let failed = |why| Err(RepoProblem::PartialClone { remote: remote.clone(), why });
+        // A later fetch may have brought them, which does not change the filter.
+        if filter.contains("tree:") && !self.missing_of(&["--filter=blob:none", "HEAD"])?.is_empty()
+        {
+            return failed(format!("it has no trees of its history (--filter={filter})"));
+        }
+        let begun = Instant::now();
+        let mut before = BTreeSet::new();
+        loop {
+            // A tree that is missing hides what it holds, so one round may not be enough.
+            let missing = self.missing(revisions)?;
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if before.is_empty() {
+                tell(&format!(
+                    "this partial clone does not have all objects: fetching {} from {remote}",
+                    missing.len()
+                ));
+            }
+            if missing == before {
+                return failed("it does not have them".to_owned());
+            }
+            let left = LIMIT.saturating_sub(begun.elapsed());
+            if let Err(why) = self.fetch_objects(&remote, &missing, left) {
+                return failed(why);
+            }
+            before = missing;
+        }
+    }
+
+    /// The remote that has the objects that this clone was made without, and the filter.
+    fn promisor(&self) -> Result<Option<(String, String)>, VerifyError> {
+        let repo = self.lock();
+        let config = repo.config().and_then(|mut config| config.snapshot());
+        let config = config.map_err(self.failed("read the configuration"))?;
+        let remotes = repo.remotes().map_err(self.failed("list the remotes"))?;
+        let promises = |name: &&str| config.get_bool(&format!("remote.{name}.promisor"));
+        let remote = match config.get_str("extensions.partialClone") {
+            Ok(name) => Some(name),
+            Err(_) => {
+                remotes.iter().flatten().flatten().find(|name| promises(name).unwrap_or(false))
+            }
+        };
+        Ok(remote.map(|name| {
+            let filter = config.get_str(&format!("remote.{name}.partialCloneFilter"));
+            (name.to_owned(), filter.unwrap_or_default().to_owned())
+        }))
+    }
+
+    /// The objects of revisions that are not here.
+    fn missing(&self, revisions: &[String]) -> Result<BTreeSet<String>, VerifyError> {
+        let each = revisions.iter().map(|revision| self.missing_of(&[revision]));
+        each.collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect())
+    }
+
+    /// The same, by arguments of git. A revision that is not here has none.
+    fn missing_of(&self, revisions: &[&str]) -> Result<BTreeSet<String>, VerifyError> {
+        let list = ["rev-list", "--objects", "--missing=print", "--no-object-names"];
+        let said = self.ask_git(&[&list, revisions].concat(), &|_| None)?.unwrap_or_default();
+        Ok(said.lines().filter_map(|it| it.strip_prefix('?')).map(str::to_owned).collect())
+    }
+
+    /// Fetches objects by their ids, as git itself does it.
+    fn fetch_objects(
+        &self,
+        remote: &str,
+        objects: &BTreeSet<String>,
+        limit: Duration,
+    ) -> Result<(), String> {
+        let text = |error: std::io::Error| error.to_string();
+        let mut git = Command::new("git");
+        self.surround(&mut git)
+            .args([
+                "-c",
+                "fetch.negotiationAlgorithm=noop",
+                "fetch",
+                remote,
+                "--quiet",
+                "--no-tags",
+            ])
+            .args(["--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none"])
+            .arg("--stdin")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut git = git.spawn().map_err(text)?;
+        let list: String = objects.iter().map(|id| format!("{id}\n")).collect();
+        // A git that ends early says why.
+        drop(git.stdin.take().map(|mut input| input.write_all(list.as_bytes())));
+        let begun = Instant::now();
+        while git.try_wait().map_err(text)?.is_none() {
+            if begun.elapsed() > limit {
+                git.kill().and_then(|()| git.wait()).map_err(text)?;
+                return Err(format!("it took longer than {} s", LIMIT.as_secs()));
+            }
+            sleep(Duration::from_millis(20));
+        }
+        let output = git.wait_with_output().map_err(text)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.lines().find(|line| line.starts_with("fatal: ")).or(said.lines().last());
+        if output.status.success() { Ok(()) } else { Err(why.unwrap_or("git failed").to_owned()) }
+    }
+}
