@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::files::text;
-use super::judges::loaded;
+use super::judges::{Judges, loaded};
 use super::question::{HarnessQuestion, JudgeEnd, TreeEdit};
 use super::table::{Language, language};
 
@@ -19,7 +19,7 @@ use super::table::{Language, language};
 pub(super) fn ends<'c>(
     question: &HarnessQuestion<'_>,
     checks: impl Iterator<Item = &'c str>,
-    scripts: &BTreeSet<PathBuf>,
+    Judges { scripts, files, .. }: &Judges,
     edits: &[TreeEdit],
 ) -> Vec<JudgeEnd> {
     /// Each costs a run.
@@ -29,7 +29,8 @@ pub(super) fn ends<'c>(
         let named = scripts.iter().filter(|path| {
             path.file_name().and_then(|it| it.to_str()).is_some_and(|name| check.contains(name))
         });
-        found.extend(named.filter_map(|path| end(question, check, path, edits)).take(MOST));
+        found
+            .extend(named.filter_map(|path| end(question, check, (path, files), edits)).take(MOST));
     }
     found
 }
@@ -37,7 +38,7 @@ pub(super) fn ends<'c>(
 fn end(
     question: &HarnessQuestion<'_>,
     check: &str,
-    path: &Path,
+    (path, judges): (&Path, &BTreeSet<PathBuf>),
     edits: &[TreeEdit],
 ) -> Option<JudgeEnd> {
     let put_back = edits.iter().find(|edit| edit.path() == path);
@@ -50,7 +51,8 @@ fn end(
     };
     let language = language(path, &code).filter(|it| it.script)?;
     // What it runs as a process of its own cannot end it.
-    if loaded(question.now, path, &code).is_empty() {
+    let is_product = |it: &PathBuf| question.table.role(it).is_none() && !judges.contains(it);
+    if !loaded(question.now, path, &code).iter().any(is_product) {
         return None;
     }
     let edit =
@@ -83,6 +85,10 @@ fn at_end(code: &str, language: &Language) -> String {
     let (before, last) = code.rsplit_once('\n').unwrap_or(("", code));
     let fails = &language.fails;
     match EXIT.captures(last) {
+        // A failure of its own, below a condition.
+        Some(found) if found[2].trim_matches(['(', ')']).parse::<u8>().is_ok_and(|it| it > 0) => {
+            format!("{code}\n{fails}\n")
+        }
         Some(found) if found[2].contains('(') && found[2][1..].contains('(') => {
             format!("{before}\n{}{}\n{}{fails}\n", &found[1], &found[2], &found[1])
         }

@@ -36,12 +36,18 @@ pub struct Judges {
 
 /// Finds the judges of shell lines in a tree.
 pub fn judges(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Judges {
-    let mut reader = Reader { start, table, found: Judges::default(), seen: BTreeSet::new() };
+    let mut reader = Reader {
+        start,
+        table,
+        found: Judges::default(),
+        seen: BTreeSet::new(),
+        entered: BTreeSet::new(),
+    };
     for command in commands {
         reader.text(command, &Place::default());
     }
     let Judges { files, subjects, .. } = &mut reader.found;
-    subjects.retain(|path| !files.contains(path));
+    subjects.retain(|path| !files.contains(path) && !reader.entered.contains(path));
     reader.found
 }
 
@@ -64,6 +70,8 @@ struct Reader<'a> {
     table: &'a Table,
     found: Judges,
     seen: BTreeSet<(String, PathBuf)>,
+    /// Manifests of which an entry's exit status decides.
+    entered: BTreeSet<PathBuf>,
 }
 
 impl Reader<'_> {
@@ -141,6 +149,12 @@ impl Reader<'_> {
         for (lines, folder) in recipes::of(self.start, words, &place.folder) {
             let depth = place.depth + 1;
             let compared = command.compared;
+            let names = ["Makefile", "makefile", "GNUmakefile", "package.json", "composer.json"];
+            let manifests = names.iter().map(|name| folder.join(name));
+            match compared {
+                true => self.found.subjects.extend(manifests),
+                false => self.entered.extend(manifests),
+            }
             self.text(&lines, &Place { folder, depth, compared, in_script: place.in_script });
         }
     }

@@ -42,38 +42,28 @@ const BUILDERS: [&str; 12] = [
     "uv",
 ];
 
-/// Members of `package.json` and `composer.json` that describe the package.
-const DESCRIBES: [&str; 30] = [
-    "author",
-    "autoload",
-    "autoload-dev",
-    "bin",
-    "browser",
-    "bugs",
-    "contributors",
-    "dependencies",
-    "description",
-    "devDependencies",
-    "engines",
-    "exports",
-    "files",
-    "homepage",
-    "imports",
-    "keywords",
-    "license",
-    "main",
-    "module",
-    "name",
-    "optionalDependencies",
-    "peerDependencies",
-    "private",
-    "publishConfig",
-    "repository",
-    "require",
-    "require-dev",
-    "types",
-    "version",
-    "workspaces",
+/// Members of `package.json` and `composer.json` that say how things run.
+const JSON_PARTS: [&str; 20] = [
+    "ava",
+    "babel",
+    "c8",
+    "config",
+    "cypress",
+    "eslintConfig",
+    "eslintIgnore",
+    "jest",
+    "lint-staged",
+    "mocha",
+    "nyc",
+    "overrides",
+    "playwright",
+    "prettier",
+    "resolutions",
+    "scripts",
+    "standard",
+    "tap",
+    "vitest",
+    "xo",
 ];
 
 /// The current text with the start's parts; nothing if they are the same. A text that cannot be read
@@ -98,7 +88,7 @@ fn json(start: &str, now: &str) -> Option<String> {
     let root = CstRootNode::parse(now, &options).ok()?;
     let object = root.object_value()?;
     let (old, new) = (old.as_object()?, new.as_object()?);
-    let is_part = |key: &&String| !DESCRIBES.contains(&key.as_str());
+    let is_part = |key: &&String| JSON_PARTS.contains(&key.as_str());
     let mut changed = false;
     for key in old.keys().filter(is_part) {
         let (was, is) = (&old[key], new.get(key));
@@ -287,6 +277,7 @@ fn make(start: &str, now: &str) -> String {
             });
             if let Some(((_, body), was)) = was
                 && *body != recipe
+                && !only_adds_flags(body, &recipe)
             {
                 changed = true;
                 // New things that it needs may be built first.
@@ -324,6 +315,26 @@ fn make(start: &str, now: &str) -> String {
         }
     }
     if changed { text } else { now.to_owned() }
+}
+
+/// Does a recipe only pass more flags and files to what it runs: `$(LDLIBS)`, `-lm`, `b.o`?
+fn only_adds_flags(old: &str, new: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let (old, new) = (words(old), words(new));
+    let is_flag = |word: &String| {
+        let ends = [".o", ".c", ".cc", ".cpp", ".a", ".h"];
+        word.starts_with("$(") || word.starts_with("-l") || ends.iter().any(|it| word.ends_with(it))
+    };
+    let mut known = old.iter();
+    let mut next = known.next();
+    for word in &new {
+        if Some(word) == next {
+            next = known.next();
+        } else if !is_flag(word) {
+            return false;
+        }
+    }
+    next.is_none()
 }
 
 #[cfg(test)]
@@ -374,6 +385,9 @@ mod tests {
              b.o: b.c\n\tcc -c b.c\n"
         );
         assert_eq!(back("Makefile", start, &format!("{start}\nx:\n\ttrue\n")), None);
+        assert_eq!(back("Makefile", start, &start.replace("test.sh", "test.sh $(X) b.o")), None);
+        assert!(back("Makefile", start, &start.replace("test.sh", "test.sh || true")).is_some());
+        assert!(back("Makefile", start, &format!("{start}\n.IGNORE:\n")).is_some());
         assert_eq!(
             back("Makefile", start, "OBJS = a.o\nFLAGS = -Wall -Werror\n")
                 .map(|it| { it.contains("sh test.sh") }),

@@ -107,6 +107,8 @@ impl Work<'_> {
             // `make` takes it before the one of the start.
             Some(Role::Manifest) if is_new && self.comes_first(path) => self.restore(path),
             Some(Role::Manifest | Role::Build) if is_new => self.product(path),
+            // What an entry prints is compared, as in `test "$(make -s version)" = 2`.
+            Some(Role::Manifest) if self.known.found.subjects.contains(path) => self.product(path),
             Some(Role::Manifest) => self.parts(path),
             Some(Role::Build) => {
                 self.result.build.push(path.to_owned());
@@ -211,8 +213,8 @@ impl Work<'_> {
         self.result.edits = edits(self.writes);
         self.result.product = edits(self.product);
         let commands = self.question.checks.iter().map(|check| check.command);
-        let scripts = &self.known.found.scripts;
-        self.result.ends = ends(self.question, commands, scripts, &self.result.edits);
+        let judges = &self.known.found;
+        self.result.ends = ends(self.question, commands, judges, &self.result.edits);
         self.result
     }
 }
