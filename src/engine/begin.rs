@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::EngineError;
 use super::decide::ticked_without_proof;
 use super::prompt_inputs::folder_of;
-use super::proof::{About, Depth};
+use super::proof::{About, ProofDepth};
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{
@@ -107,7 +107,7 @@ impl Run {
         let proved = self
             .run_proof(
                 Warmth::Warm,
-                About::task(task, Depth::Quick),
+                About::task(task, ProofDepth::Quick),
                 (&planned, checks.as_ref()),
                 &status,
             )
@@ -217,7 +217,7 @@ impl Run {
         }
         let head = self.parts.repo.checkpoint()?.head;
         let room = self
-            .prove_at(Warmth::Warm, &head, About::task(task, Depth::Quick), (planned, checks))
+            .prove_at(Warmth::Warm, &head, About::task(task, ProofDepth::Quick), (planned, checks))
             .await?;
         if self.interrupted().is_some() {
             return Ok(());
@@ -333,7 +333,12 @@ impl Run {
         let doubtful: Vec<PlannedCheck> = again.iter().filter(green).cloned().collect();
         // A check that is green in the room this time is flaky: the room is not to blame.
         let second = self
-            .run_proof(Warmth::Warm, About::task(task, Depth::Quick), (&doubtful, checks), &status)
+            .run_proof(
+                Warmth::Warm,
+                About::task(task, ProofDepth::Quick),
+                (&doubtful, checks),
+                &status,
+            )
             .await?;
         let is_flaky = |command: &str| {
             second.checks.iter().any(|it| it.command == command && it.passed())

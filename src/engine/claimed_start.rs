@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::past_runs::is_of;
-use super::proof::{About, Depth};
+use super::proof::{About, ProofDepth};
 use super::resumed::Resumed;
 use super::run::Run;
 use super::state;
@@ -150,8 +150,9 @@ impl Run {
             let mut claimed = std::mem::take(&mut self.state.first_seen);
             let checks = Arc::clone(&self.parts.checks);
             let ran = (planned.as_slice(), checks.as_ref());
-            let proved =
-                self.prove_at(Warmth::Warm, &start, About::task(task, Depth::Quick), ran).await;
+            let proved = self
+                .prove_at(Warmth::Warm, &start, About::task(task, ProofDepth::Quick), ran)
+                .await;
             let files = self.parts.repo.files(&start, &[])?;
             let proved = proved?;
             let ran = (proved.checks.as_slice(), proved.wrote.as_slice());

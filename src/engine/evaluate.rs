@@ -7,7 +7,7 @@ use super::EngineError;
 use super::decide::{Consequence, after};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
-use super::proof::Depth;
+use super::proof::ProofDepth;
 use super::run::Run;
 use crate::model::{
     ChangeKind, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome, Proof,
@@ -47,7 +47,8 @@ impl Run {
             && !self.judge(&collected.evidence).tampered()
         {
             let checks = Arc::clone(&self.parts.checks);
-            self.check_work(&iteration, &mut collected, (checks.as_ref(), Depth::Focus)).await?;
+            self.check_work(&iteration, &mut collected, (checks.as_ref(), ProofDepth::Focus))
+                .await?;
             for check in &collected.evidence.checks {
                 let check = check.clone();
                 let iteration = iteration.number;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::{Completion, Iteration};
-use super::proof::{About, Depth};
+use super::proof::{About, ProofDepth};
 use super::run::Run;
 use crate::agent::AgentKind;
 use crate::guard::committed_secret;
@@ -93,7 +93,7 @@ impl Run {
         &mut self,
         iteration: &Iteration,
         collected: &mut Collected,
-        (checks, depth): (&dyn Checks, Depth),
+        (checks, depth): (&dyn Checks, ProofDepth),
     ) -> Result<(), EngineError> {
         let focus = &iteration.criterion.key;
         let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::finish::argument;
-use super::proof::{About, Depth};
+use super::proof::{About, ProofDepth};
 use super::run::{NextCommands, Run};
 use super::stuck::ref_name;
 use crate::model::{
@@ -180,7 +180,7 @@ impl Run {
         self.prove_against(
             harness.as_ref(),
             (Warmth::Warm, commit),
-            About::work(task, key, Depth::Focus),
+            About::work(task, key, ProofDepth::Focus),
             to_run,
         )
         .await

@@ -19,12 +19,12 @@ pub(super) struct About<'a> {
     pub(super) task: &'a Task,
     /// The criterion that was worked on.
     pub(super) focus: Option<&'a CriterionKey>,
-    pub(super) depth: Depth,
+    pub(super) depth: ProofDepth,
 }
 
 /// Whose checks run where they must fail, too.
 #[derive(Clone, Copy)]
-pub(super) enum Depth {
+pub(super) enum ProofDepth {
     /// Nobody's: nothing is proven by it yet.
     Quick,
     /// Those of the criterion in focus.
@@ -35,12 +35,12 @@ pub(super) enum Depth {
 
 impl<'a> About<'a> {
     /// The whole task, and no criterion of it.
-    pub(super) fn task(task: &'a Task, depth: Depth) -> Self {
+    pub(super) fn task(task: &'a Task, depth: ProofDepth) -> Self {
         Self { task, focus: None, depth }
     }
 
     /// Work on a criterion.
-    pub(super) fn work(task: &'a Task, focus: &'a CriterionKey, depth: Depth) -> Self {
+    pub(super) fn work(task: &'a Task, focus: &'a CriterionKey, depth: ProofDepth) -> Self {
         Self { task, focus: Some(focus), depth }
     }
 }
@@ -139,9 +139,9 @@ impl Run {
         };
         let unproven = task.criteria.iter().map(|it| it.key.clone()).filter(is_open);
         let deep: Vec<CriterionKey> = match depth {
-            Depth::Quick => Vec::new(),
-            Depth::Focus => focus.into_iter().cloned().collect(),
-            Depth::Unproven => unproven.collect(),
+            ProofDepth::Quick => Vec::new(),
+            ProofDepth::Focus => focus.into_iter().cloned().collect(),
+            ProofDepth::Unproven => unproven.collect(),
         };
         let rules = ProofRules {
             repo: self.parts.repo.as_ref(),

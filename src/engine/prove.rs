@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::EngineError;
 use super::decide::{UNCLEAR, ticked_without_proof};
 use super::past_runs::proven_here;
-use super::proof::{About, Depth};
+use super::proof::{About, ProofDepth};
 use super::run::Run;
 use crate::model::{
     CheckResult, Criterion, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
@@ -259,7 +259,7 @@ impl Run {
         let proved = self
             .run_proof(
                 Warmth::Cold,
-                About::task(task, Depth::Unproven),
+                About::task(task, ProofDepth::Unproven),
                 (planned, checks.as_ref()),
                 &status,
             )

@@ -13,7 +13,7 @@ use super::EngineError;
 use super::cancellable_checks::CancellableChecks;
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
-use super::proof::Depth;
+use super::proof::ProofDepth;
 use super::run::Run;
 use crate::model::{
     CheckStatus, EventKind, Finding, FindingKind, Record as _, SessionId, Turn, VerdictResult,
@@ -48,7 +48,7 @@ impl Run {
                 token: over.clone(),
                 reason: "the in-turn check ran out of time",
             };
-            self.check_work(iteration, &mut collected, (&checks, Depth::Quick)).await?;
+            self.check_work(iteration, &mut collected, (&checks, ProofDepth::Quick)).await?;
             // A command that did not run to its end proves nothing, so all are left out.
             let results = &mut collected.evidence.checks;
             if results.iter().any(|check| matches!(check.status, CheckStatus::NotRun(_))) {

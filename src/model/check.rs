@@ -24,7 +24,7 @@ pub struct CheckResult {
     pub tests: Vec<TestCount>,
     /// Every run of it in this proof, if there was more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub runs: Vec<CheckRun>,
+    pub runs: Vec<CellRun>,
     /// The end of its output, both streams, and the line before it that says why it failed;
     /// redacted and bounded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -33,7 +33,7 @@ pub struct CheckResult {
 
 /// One of several runs of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckRun {
+pub struct CellRun {
     /// What it found.
     pub cell: Cell,
     /// How it went.

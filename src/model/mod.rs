@@ -30,7 +30,7 @@ mod turn;
 mod verdict;
 
 pub use audit::{AuditDecision, AuditEntry, HookType};
-pub use check::{Cell, CheckResult, CheckRun, CheckStatus, TestCount, all_passed};
+pub use check::{Cell, CellRun, CheckResult, CheckStatus, TestCount, all_passed};
 pub use commit_prefix::CommitPrefix;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};

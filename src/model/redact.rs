@@ -33,7 +33,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::{
-    AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, ChangeKind, CheckResult, CheckRun,
+    AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind, CheckResult,
     CheckStatus, CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided,
     EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
     GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof,
@@ -233,7 +233,7 @@ const TITLE: Keep = Keep::Start(400);
 each_field! {
     AgentIdentity { name, version }
     CheckResult { command, criteria, whole_task, status, millis, tests, runs, output: OUTPUT }
-    CheckRun { cell, status, millis }
+    CellRun { cell, status, millis }
     TestCount { runner, ran, skipped, failed, passed }
     CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths, formatting }

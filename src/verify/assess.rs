@@ -136,3 +136,78 @@ impl Reason<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::model::{ChangeKind, CheckStatus, PathChange};
+
+    fn check(command: &str, status: CheckStatus) -> CheckResult {
+        let key = CriterionKey { text: "it works".into(), occurrence: 0 };
+        CheckResult {
+            command: command.into(),
+            criteria: vec![key],
+            whole_task: false,
+            status,
+            millis: 1,
+            tests: Vec::new(),
+            runs: Vec::new(),
+            output: String::new(),
+        }
+    }
+
+    #[test]
+    fn every_reader_of_a_proof_sees_the_same_reasons() {
+        let path = PathBuf::from("tests/a.py");
+        let changed = PathChange { path: path.clone(), kind: ChangeKind::Modified };
+        let put_back = PutBackRun {
+            harness: vec![changed.clone()],
+            checks: vec![
+                check("needs", CheckStatus::Failed(1)),
+                check("red", CheckStatus::Failed(1)),
+            ],
+            ..PutBackRun::default()
+        };
+        let unmoved = Unmoved {
+            command: "moved".into(),
+            criteria: Vec::new(),
+            with: MustFail::OldProduct,
+            paths: vec![PathBuf::from("a.py")],
+            line: None,
+        };
+        let green = ["needs", "moved", "writes"].map(|name| check(name, CheckStatus::Passed));
+        let red = ["red", "flaky"].map(|name| check(name, CheckStatus::Failed(1)));
+        let proved = Proved {
+            checks: green.into_iter().chain(red).collect(),
+            flaky: vec!["flaky".into()],
+            wrote: vec![CheckWrote { command: "writes".into(), paths: vec![changed] }],
+            unmoved: vec![unmoved],
+            put_back: Some(put_back),
+        };
+        let kinds: Vec<_> =
+            assess(&proved).iter().map(|it| (it.command().to_owned(), it.kind())).collect();
+        let expected = [
+            ("red", FindingKind::Regression),
+            ("flaky", FindingKind::Flaky),
+            ("writes", FindingKind::CheckWrote),
+            ("needs", FindingKind::HarnessNeeded),
+            ("moved", FindingKind::Unmoved),
+        ];
+        assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
+        let key = CriterionKey { text: "it works".into(), occurrence: 0 };
+        assert_eq!(
+            reasons(&proved, &key, "at the head"),
+            [
+                "`red` fails at the head (exit 1)",
+                "`flaky` passed and failed at the head on the same commit",
+                "`writes` changes tests/a.py at the head, a file that decides checks",
+                "`needs` fails at the head with tests/a.py as it was (exit 1)",
+                "`moved` passes at the head with a.py as it was before the work",
+            ]
+        );
+        let other = CriterionKey { text: "another".into(), occurrence: 0 };
+        assert_eq!(reasons(&proved, &other, ""), Vec::<String>::new());
+    }
+}

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use super::classify::{
-    Asked, HarnessCheck, HarnessQuestion, KnownStarts, Mutants, PutBack, Role, SourceTree as _,
-    TreeEdit, has_code, mutants, put_back,
+    AskedCheck, HarnessCheck, HarnessQuestion, KnownStarts, Mutants, PutBack, Role,
+    SourceTree as _, TreeEdit, has_code, mutants, put_back,
 };
 use super::error::VerifyError;
 use super::git::TreeFiles;
@@ -125,7 +125,7 @@ impl Harness {
             .filter(|runner| check.tests.iter().any(|it| it.ran > 0 && it.runner == runner.name()));
         let endings: Vec<&str> = runners.flat_map(TestRunner::endings).copied().collect();
         let is_new = rules.is_test_new(&check.command);
-        let asked = Asked { command: &check.command, endings: &endings, is_new };
+        let asked = AskedCheck { command: &check.command, endings: &endings, is_new };
         mutants(&question, &self.found, &asked)
     }
 }

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 
 use super::checks::{CheckOptions, Checks, Purpose};
-use crate::model::{CheckResult, CheckRun};
+use crate::model::{CellRun, CheckResult};
 
 /// Runs commands, and keeps how each went.
 pub(super) struct Recorded<'c> {
     checks: &'c dyn Checks,
-    ran: Mutex<Vec<(String, CheckRun)>>,
+    ran: Mutex<Vec<(String, CellRun)>>,
 }
 
 impl<'c> Recorded<'c> {
@@ -23,7 +23,7 @@ impl<'c> Recorded<'c> {
         let ran = self.ran.into_inner().unwrap_or_else(PoisonError::into_inner);
         for result in results {
             let own = ran.iter().filter(|(command, _)| *command == result.command);
-            let runs: Vec<CheckRun> = own.map(|(_, run)| run.clone()).collect();
+            let runs: Vec<CellRun> = own.map(|(_, run)| run.clone()).collect();
             if runs.len() > 1 {
                 result.runs = runs;
             }
@@ -38,7 +38,7 @@ impl Checks for Recorded<'_> {
         if options.purpose == Purpose::Check {
             let (cell, status, millis) = (options.cell, result.status.clone(), result.millis);
             let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
-            ran.push((command.to_owned(), CheckRun { cell, status, millis }));
+            ran.push((command.to_owned(), CellRun { cell, status, millis }));
         }
         result
     }

@@ -13,7 +13,7 @@ use regex::Regex;
 use super::files::text;
 use super::judges::{Judges, loaded};
 use super::question::{HarnessQuestion, JudgeEnd, TreeEdit};
-use super::table::{Language, language};
+use super::table::{LanguageFacts, language};
 
 /// The scripts of checks that load files of the repository which are not put back.
 pub(super) fn ends<'c>(
@@ -66,7 +66,7 @@ fn end(
 }
 
 /// The code with a failure as the first statement.
-fn at_start(code: &str, language: &Language) -> String {
+fn at_start(code: &str, language: &LanguageFacts) -> String {
     let first = code.lines().next().filter(|line| line.starts_with("#!") || line.contains("<?php"));
     let head = first.map_or(0, |line| (line.len() + 1).min(code.len()));
     let (head, rest) = code.split_at(head);
@@ -74,7 +74,7 @@ fn at_start(code: &str, language: &Language) -> String {
 }
 
 /// The code with a failure as the last statement. What the last line gives to `exit` still runs.
-fn at_end(code: &str, language: &Language) -> String {
+fn at_end(code: &str, language: &LanguageFacts) -> String {
     static EXIT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"^([ \t]*)(?:sys\.exit|raise SystemExit|process\.exit|os\.exit|exit!?)[ \t]*(\(?.*?\)?);?$",

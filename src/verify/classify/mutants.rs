@@ -15,7 +15,7 @@ use super::files::{EntryKind, SourceTree, text};
 use super::judges::judges;
 use super::paths::extension;
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
-use super::rust_tests;
+use super::rust_items;
 use super::table::{Role, has_code, language};
 
 /// How many test files are read.
@@ -59,7 +59,7 @@ impl Mutant {
 }
 
 /// A check, and what is known of it.
-pub(in crate::verify) struct Asked<'a> {
+pub(in crate::verify) struct AskedCheck<'a> {
     pub(in crate::verify) command: &'a str,
     /// Endings of the files that its runners run; empty if it has no known runner.
     pub(in crate::verify) endings: &'a [&'a str],
@@ -71,7 +71,7 @@ pub(in crate::verify) struct Asked<'a> {
 pub(in crate::verify) fn mutants(
     question: &HarnessQuestion<'_>,
     found: &PutBack,
-    asked: &Asked<'_>,
+    asked: &AskedCheck<'_>,
 ) -> Mutants {
     let trees = Trees { question, found, is_new: asked.is_new };
     let named = judges(trees.tree(), question.table, &[asked.command]);
@@ -137,7 +137,7 @@ impl Trees<'_> {
     fn files(
         &self,
         named: &BTreeSet<PathBuf>,
-        asked: &Asked<'_>,
+        asked: &AskedCheck<'_>,
         words: &Words,
     ) -> Vec<(PathBuf, usize)> {
         let runs = |path: &Path| {
@@ -242,7 +242,7 @@ fn mutants_of(path: &Path, kind: EntryKind, code: &str, words: &Words) -> Vec<(u
     let Some(language) = language(path, code).filter(|it| !it.fails.is_empty()) else {
         return Vec::new();
     };
-    let inside = (extension(path) == "rs").then(|| rust_tests::spans(code));
+    let inside = (extension(path) == "rs").then(|| rust_items::spans(code));
     let (mut found, mut at, mut before) = (Vec::new(), 0, "");
     let all: Vec<&str> = code.lines().collect();
     for (number, line) in code.split_inclusive('\n').enumerate() {
@@ -314,7 +314,7 @@ fn compares(line: &str) -> bool {
     static EQUALS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"==|(?i:equal|same)|\b(?:eq|is)\b|_eq|\.toBe\(|\s=\s|\s-eq\s|^if\b.*!=",
-            r"|^(?:check|expect|assert|verify|compare)\w*\s",
+            r"|^(?:check|expect|assert|verify|compare)\w*\s|^(?:check|verify|compare)\w*\(",
         ))
         .expect("a valid pattern")
     });

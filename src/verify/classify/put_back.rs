@@ -16,7 +16,7 @@ use super::known_start::KnownStart;
 use super::manifests;
 use super::paths::{extension, folder};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
-use super::rust_tests;
+use super::rust_items;
 use super::table::Role;
 
 /// Compares the harness of two trees and says how to put it back.
@@ -192,15 +192,15 @@ impl Work<'_> {
     /// Test items inside a Rust source.
     fn rust(&mut self, path: &Path) {
         let (old, new) = (text(self.start(), path), text(self.now(), path));
-        if new.is_none() && old.as_deref().is_some_and(rust_tests::holds_tests) {
+        if new.is_none() && old.as_deref().is_some_and(rust_items::holds_tests) {
             return self.restore(path);
         }
         let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let merged = rust_tests::put_back(&old, &new);
+        let merged = rust_items::put_back(&old, &new);
         if let Some(merged) = merged.filter(|_| self.start().paths().contains_key(path)) {
             self.write(path, merged);
         }
-        let with_new_tests = rust_tests::put_back(&new, &old).unwrap_or_else(|| old.clone());
+        let with_new_tests = rust_items::put_back(&new, &old).unwrap_or_else(|| old.clone());
         let regular = EntryKind::Regular { executable: false };
         let is_there = !with_new_tests.trim().is_empty();
         let content = is_there.then(|| (regular, with_new_tests.into_bytes()));

@@ -71,7 +71,7 @@ struct LanguageRow {
 
 /// What is known about a language.
 #[derive(Debug)]
-pub(super) struct Language {
+pub(super) struct LanguageFacts {
     endings: Vec<String>,
     /// A statement that makes a check fail where it is reached.
     pub(super) fails: String,
@@ -86,8 +86,8 @@ pub(super) struct Language {
 static ROWS: LazyLock<Rows> =
     LazyLock::new(|| toml::from_str(include_str!("harness.toml")).expect("a valid table"));
 
-static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
-    let of = |row: &LanguageRow| Language {
+static LANGUAGES: LazyLock<Vec<LanguageFacts>> = LazyLock::new(|| {
+    let of = |row: &LanguageRow| LanguageFacts {
         endings: row.endings.clone(),
         fails: row.fails.clone().unwrap_or_default(),
         script: row.script,
@@ -98,7 +98,7 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
 });
 
 /// The language of a file, by its ending. A script without one is known by its first line.
-pub(super) fn language(path: &Path, code: &str) -> Option<&'static Language> {
+pub(super) fn language(path: &Path, code: &str) -> Option<&'static LanguageFacts> {
     let by_ending =
         |ending: &str| LANGUAGES.iter().find(|it| it.endings.iter().any(|known| known == ending));
     let first = code.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
