@@ -17,7 +17,9 @@ use crate::model::{
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, assess, plan, said, worse};
+use crate::verify::{
+    CheckPhase, PlannedCheck, Proved, Reason, Warmth, assess, plan, said as output_says, worse,
+};
 
 /// Time limit for ending what the agent's commands left running.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
@@ -273,7 +275,7 @@ impl Run {
         for broken in &mut found {
             if self.passed_here(broken)? {
                 let (command, how) = (&broken.check.command, broken.check.status.how());
-                let said = said(&broken.check.output);
+                let said = output_says(&broken.check.output);
                 broken.reason = format!(
                     "`{command}` passed, and fails in a new room on the same commit ({how}).{said}"
                 );
@@ -380,7 +382,10 @@ fn broken(proved: &Proved) -> Vec<Broken> {
         let is_known = found.iter().any(|it| it.check.command == command);
         let check = proved.checks.iter().find(|check| check.command == command);
         let Some(check) = check.filter(|_| !is_known).cloned() else { continue };
-        let said = reason.said("at the end");
+        let mut said = reason.said("at the end");
+        if let Reason::NeedsChanges(check, _) = reason {
+            said.push_str(&format!(" ({}).{}", check.status.how(), output_says(&check.output)));
+        }
         let end = if said.ends_with(['.', '!', '?']) { "" } else { "." };
         found.push(Broken { check, reason: format!("{said}{end}"), kind: reason.kind() });
     }

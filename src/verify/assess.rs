@@ -110,12 +110,10 @@ impl Reason<'_> {
                 let path = path.unwrap_or_default();
                 format!("`{command}` changes {path} {at}, a file that decides checks")
             }
-            Self::NeedsChanges(check, run) => {
+            Self::NeedsChanges(_, run) => {
                 let changed = run.harness.iter().map(|change| change.path.display().to_string());
                 let changed = changed.collect::<Vec<_>>().join(", ");
-                let (how, said) = (check.status.how(), said(&check.output));
-                let end = if said.is_empty() { "" } else { "." };
-                format!("`{command}` fails {at} with {changed} as it was ({how}){end}{said}")
+                format!("`{command}` fails {at}, with {changed} as it was")
             }
             Self::Unmoved(unmoved) => {
                 let paths = unmoved.paths.iter().map(|path| path.display().to_string());
@@ -203,7 +201,7 @@ mod tests {
                 "`red` fails at the head (exit 1)",
                 "`flaky` passed and failed at the head on the same commit",
                 "`writes` changes tests/a.py at the head, a file that decides checks",
-                "`needs` fails at the head with tests/a.py as it was (exit 1)",
+                "`needs` fails at the head, with tests/a.py as it was",
                 "`moved` passes at the head with a.py as it was before the work",
             ]
         );

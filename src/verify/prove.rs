@@ -235,7 +235,10 @@ async fn first_run(
     let harness = Harness::at(shown, rules, planned, (room.human(), known))?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
-    let with_old = Shown { edits: &edits, ..shown };
+    let is_build =
+        |edit: &&TreeEdit| harness.as_ref().is_some_and(|it| it.found.build.contains(edit.path()));
+    let for_setup: Vec<TreeEdit> = edits.iter().filter(|it| !is_build(it)).cloned().collect();
+    let with_old = Shown { edits: &for_setup, ..shown };
     if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
         let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
         let proved = Proved { checks, ..Proved::default() };

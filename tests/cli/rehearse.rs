@@ -53,11 +53,6 @@ const CRATE: [(&str, &str); 4] = [
     ("src/lib.rs", "pub fn sq(n: u32) -> u32 { let _ = n; 0 }\n"),
 ];
 const MAIN: (&str, &str) = ("src/main.rs", "fn main() { std::process::exit(1) }\n");
-const C: (&str, &str) = ("sq.c", "int sq(int n) { return 0; }\n");
-const C_TEST: (&str, &str) = (
-    "tests/check.c",
-    "#include <assert.h>\nint sq(int);\nint main(void) {\n    for (int n = 0; n < 9; n++) assert(sq(n) == n * n);\n    return 0;\n}\n",
-);
 const ANSWER: (&str, &str) = ("answer.txt", "49\n");
 
 const WEAK: &[Planted] = &[
@@ -72,7 +67,6 @@ const WEAK: &[Planted] = &[
     Planted { check: "ls", files: &[] },
     Planted { check: "echo done", files: &[] },
     Planted { check: "test -f notes.txt", files: &[] },
-    Planted { check: "python3 -m unittest discover -s tests", files: &[PY] },
     Planted { check: "for f in tests/test_*.sh; do sh $f || exit 1; done", files: &[SQ] },
     Planted { check: "test -e src/retry.py", files: &[PY] },
     Planted { check: "[ -f CHANGES.md ]", files: &[] },
@@ -112,7 +106,6 @@ const WEAK: &[Planted] = &[
     },
     Planted { check: "python3 check.py", files: &[PY, COUNTS] },
     Planted { check: "python3 -m unittest tests/test_new.py", files: &[PY] },
-    Planted { check: "python3 -m unittest tests.test_new", files: &[PY] },
     Planted { check: "sh tests/new.sh", files: &[SQ] },
     Planted { check: "node --test tests/new.test.js", files: &[JS] },
     Planted { check: "grep -q retry app.py || grep -q again app.py", files: &[PY] },
@@ -363,10 +356,6 @@ const STRONG: &[Planted] = &[
         files: &[SQ, SQ_TEST, ("Makefile", "test:\n\t@sh tests/run.sh\n")],
     },
     Planted {
-        check: "make check",
-        files: &[C, C_TEST, ("Makefile", "check:\n\t@gcc -o chk tests/check.c sq.c && ./chk\n")],
-    },
-    Planted {
         check: "sh sq.sh 7 | diff - tests/7.txt && sh sq.sh 9 | diff - tests/9.txt",
         files: &[SQ, ("tests/7.txt", "49\n"), ("tests/9.txt", "81\n")],
     },
@@ -572,7 +561,6 @@ fn checks_of_the_front_matter_are_attacked() {
 fn a_judge_that_is_the_product_itself_is_attacked_only_if_it_may_change() {
     for (check, file) in [
         ("sh app.sh --run", ("app.sh", "exit 1\n")),
-        (". ./lib.sh && command -v usage > /dev/null", ("lib.sh", "die() { exit 1; }\n")),
         ("python3 qa/audit_pages.py", ("qa/audit_pages.py", "import sys\nsys.exit(1)\n")),
     ] {
         let (_, ran) = rehearse(check, &[file]);
@@ -580,10 +568,6 @@ fn a_judge_that_is_the_product_itself_is_attacked_only_if_it_may_change() {
         let criterion = &ran.json()["criteria"][0];
         let found = (&criterion["judge_is_subject"], &criterion["weak"]);
         assert_eq!(found, (&json!(true), &json!(false)), "{check}");
-        // The proof notices that a sourced file ends its shell.
-        if check.starts_with('.') {
-            continue;
-        }
         for (front, item) in [
             (format!("---\nmay_change: {}\n---\n", file.0), String::new()),
             (String::new(), format!("  - may_change: [\"{}\"]\n", file.0)),

@@ -50,6 +50,15 @@ fn end(
         None => (question.now.paths().get(path)?.kind, text(question.now, path)?),
     };
     let language = language(path, &code).filter(|it| it.script)?;
+    // It may end itself before its last line.
+    static ENDS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\b(?:exit|_exit|quit|SystemExit)\b[ \t]*\(?[ \t]*(?:[0$(!A-Za-z_\x22]|\)|;|$)")
+            .expect("a valid pattern")
+    });
+    let before = code.trim_end().rsplit_once('\n').map_or("", |(before, _)| before);
+    if before.lines().any(|line| ENDS.is_match(line)) {
+        return None;
+    }
     // What it runs as a process of its own cannot end it.
     let is_product = |it: &PathBuf| question.table.role(it).is_none() && !judges.contains(it);
     if !loaded(question.now, path, &code).iter().any(is_product) {

@@ -146,6 +146,11 @@ impl Reader<'_> {
 
     /// Recipes and scripts of manifests.
     fn entry(&mut self, words: &[String], command: &ShellCommand, place: &Place) {
+        if !command.compared {
+            let paths = recipes::targets(self.start, words, &place.folder);
+            let there = self.start.paths();
+            self.found.files.extend(paths.into_iter().filter(|path| !there.contains_key(path)));
+        }
         for (lines, folder) in recipes::of(self.start, words, &place.folder) {
             let depth = place.depth + 1;
             let compared = command.compared;

@@ -96,8 +96,10 @@ impl Work<'_> {
         }
         let is_new = !self.start().paths().contains_key(path);
         let role = table.role(path);
-        let is_named =
-            self.known.found.files.contains(path) || is_new && self.asked_for().contains(path);
+        let files = &self.known.found.files;
+        let is_named = files.contains(path)
+            || is_new && path.ancestors().any(|above| files.contains(above))
+            || is_new && self.asked_for().contains(path);
         match role {
             _ if is_protected || is_named && role != Some(Role::Manifest) => self.restore(path),
             Some(Role::Config | Role::Tests) => self.restore(path),

@@ -32,7 +32,7 @@ pub(super) fn of(tree: &dyn SourceTree, words: &[String], folder: &Path) -> Vec<
     let folder = elsewhere(rest, folder);
     let operands: Vec<&str> = operands(rest);
     let lines = match name {
-        "make" | "gmake" | "bmake" | "remake" => of_make(tree, rest, &operands, &folder),
+        "make" | "gmake" | "bmake" | "remake" => of_make(tree, rest, &operands, &folder).0,
         "npm" | "pnpm" | "yarn" | "bun" => of_package(tree, &operands, &folder),
         "node" if rest.first().is_some_and(|it| it == "--run") => {
             of_package(tree, &operands, &folder)
@@ -81,12 +81,12 @@ fn of_make(
     words: &[String],
     targets: &[&str],
     folder: &Path,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<String>) {
     let file = words.iter().position(|word| word == "-f").and_then(|at| words.get(at + 1));
     let names = ["GNUmakefile", "makefile", "Makefile"];
     let names = file.map(String::as_str).into_iter().chain(names);
     let mut code = names.filter_map(|name| text(tree, &inside(folder, name)?));
-    let Some(code) = code.next() else { return Vec::new() };
+    let Some(code) = code.next() else { return (Vec::new(), Vec::new()) };
     let mut chunks = makefile::parse(&code);
     for name in makefile::includes(&chunks) {
         let part = inside(folder, &name).and_then(|path| text(tree, &path));
@@ -108,7 +108,19 @@ fn of_make(
         }
         done.push(target);
     }
-    lines
+    (lines, done)
+}
+
+/// The files whose presence keeps the recipes of targets from running.
+pub(super) fn targets(tree: &dyn SourceTree, words: &[String], folder: &Path) -> Vec<PathBuf> {
+    let Some((first, rest)) = words.split_first() else { return Vec::new() };
+    if !name_of(first).ends_with("make") {
+        return Vec::new();
+    }
+    let folder = elsewhere(rest, folder);
+    let (_, targets) = of_make(tree, rest, &operands(rest), &folder);
+    let plain = targets.iter().filter(|name| !name.contains(['$', '%', '.']));
+    plain.map(|name| folder.join(name)).collect()
 }
 
 /// `npm test`, `npm run check`, with the scripts that run before and after.

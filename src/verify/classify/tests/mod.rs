@@ -56,8 +56,9 @@ fn the_files_that_a_line_names_are_told_from_the_product() {
         ("python3 -m pytest tests/test_sq.py::test_a", vec!["tests/test_sq.py"]),
         ("python3 -m unittest tests.test_sq.TestA", vec!["tests/test_sq.py"]),
         ("pytest --doctest-modules app.py", vec![]),
-        ("make", vec!["tests/run.sh"]),
-        ("make all", vec!["tests/run.sh"]),
+        ("make", vec!["check", "tests/run.sh"]),
+        // A new file of that name would keep its recipe from running.
+        ("make all", vec!["all", "check", "tests/run.sh"]),
         ("npm test", vec!["ci/gate.sh", "lib/assert.sh"]),
         ("poe check", vec!["ci/check.py", "ci/helpers_test.py"]),
         ("cd tests && sh run.sh", vec!["tests/run.sh"]),
