@@ -28,7 +28,7 @@ pub(super) struct MustFailRun {
     /// Its tests are those of the work.
     is_new: bool,
     put_back: Vec<TreeEdit>,
-    /// Edits that make the product the start's; empty if the check has tests of its own there.
+    /// Edits that make the product the start's.
     product: Vec<TreeEdit>,
     mutants: Mutants,
 }
@@ -54,7 +54,7 @@ pub(super) fn must_fail(
         let is_new = rules.is_test_new(&check.command);
         let put_back = if is_new { Vec::new() } else { harness.found.edits.clone() };
         let is_test = !harness.changes.is_empty();
-        let product = match is_new && is_test {
+        let product = match is_test {
             true => harness.found.product.clone(),
             false => Vec::new(),
         };
@@ -98,7 +98,9 @@ pub(super) async fn unmoved(
         let limit = Duration::from_millis(2 * run.millis) + Duration::from_secs(30);
         let options = CheckOptions { limit: options.limit.min(limit), ..options.clone() };
         let began = Instant::now();
-        let mut runner = Runner { room: &mut *room, shown, run, checks, options, ran: 0, began };
+        let counts_new = run.is_new || !rests_on.is_empty();
+        let mut runner =
+            Runner { counts_new, room: &mut *room, shown, run, checks, options, ran: 0, began };
         found.extend(runner.find().await?);
     }
     Ok(found)
@@ -106,6 +108,8 @@ pub(super) async fn unmoved(
 
 /// The runs of one check.
 struct Runner<'a> {
+    /// Does the proof rest on new tests?
+    counts_new: bool,
     room: &'a mut ProofRoom,
     shown: Shown<'a>,
     run: &'a MustFailRun,
@@ -120,7 +124,10 @@ impl Runner<'_> {
     async fn find(&mut self) -> Result<Option<Unmoved>, VerifyError> {
         let run = self.run;
         let data = &run.mutants.data;
-        if !run.product.is_empty() && self.passes(Cell::OldProduct, &run.product).await? {
+        if self.counts_new
+            && !run.product.is_empty()
+            && self.passes(Cell::OldProduct, &run.product).await?
+        {
             let paths = run.product.iter().map(|edit| edit.path().clone()).collect();
             return Ok(Some(run.unmoved(MustFail::OldProduct, paths, None)));
         }
@@ -176,7 +183,11 @@ impl Runner<'_> {
 
     async fn passes(&mut self, cell: Cell, edits: &[TreeEdit]) -> Result<bool, VerifyError> {
         self.ran += 1;
-        let all = [self.shown.edits, &self.run.put_back, edits].concat();
+        let old_tests = match cell {
+            Cell::OldProduct => &[][..],
+            _ => &self.run.put_back,
+        };
+        let all = [self.shown.edits, old_tests, edits].concat();
         let shown = Shown { edits: &all, ..self.shown };
         let check = std::slice::from_ref(&self.run.check);
         let options = CheckOptions { cell, ..self.options.clone() };

@@ -146,10 +146,8 @@ impl Named {
         let stem = format!("{}.", self.path.display());
         // `tests.test_app.AppTest.test_one`
         let classes = self.module.with_extension("");
-        let module = |above: &Path| {
-            let files = [above.with_extension("py"), above.join("__init__.py")];
-            files.iter().any(|path| start.paths().contains_key(path))
-        };
+        let package = start.paths().contains_key(&classes.join("__init__.py"));
+        let module = |above: &Path| start.paths().contains_key(&above.with_extension("py"));
         start.paths().keys().any(|known| {
             let text = known.to_string_lossy();
             known.starts_with(&self.path)
@@ -158,7 +156,8 @@ impl Named {
                 // Their operands are patterns.
                 || matches!(runner, Some(TestRunner::Jest | TestRunner::Vitest))
                     && text.contains(&self.word)
-        }) || classes.ancestors().any(|above| !above.as_os_str().is_empty() && module(above))
+        }) || package
+            || classes.ancestors().any(|above| !above.as_os_str().is_empty() && module(above))
     }
 }
 

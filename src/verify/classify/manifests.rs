@@ -317,24 +317,20 @@ fn make(start: &str, now: &str) -> String {
     if changed { text } else { now.to_owned() }
 }
 
-/// Does a recipe only pass more flags and files to what it runs: `$(LDLIBS)`, `-lm`, `b.o`?
+/// Does a recipe only build from more: `$(LDLIBS)`, `-lm`, `b.o`?
 fn only_adds_flags(old: &str, new: &str) -> bool {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let (old, new) = (words(old), words(new));
-    let is_flag = |word: &String| {
+    let is_flag = |word: &str| {
         let ends = [".o", ".c", ".cc", ".cpp", ".a", ".h"];
         word.starts_with("$(") || word.starts_with("-l") || ends.iter().any(|it| word.ends_with(it))
     };
-    let mut known = old.iter();
-    let mut next = known.next();
-    for word in &new {
-        if Some(word) == next {
-            next = known.next();
-        } else if !is_flag(word) {
-            return false;
-        }
-    }
-    next.is_none()
+    let adds = |(old, new): (&str, &str)| {
+        let builds = old.contains("$@") || old.contains(" -o ");
+        let mut known = old.split_whitespace().peekable();
+        let mut rest = new.split_whitespace();
+        let fits = rest.all(|word| known.next_if_eq(&word).is_some() || builds && is_flag(word));
+        fits && known.peek().is_none()
+    };
+    old.lines().count() == new.lines().count() && old.lines().zip(new.lines()).all(adds)
 }
 
 #[cfg(test)]
@@ -385,7 +381,10 @@ mod tests {
              b.o: b.c\n\tcc -c b.c\n"
         );
         assert_eq!(back("Makefile", start, &format!("{start}\nx:\n\ttrue\n")), None);
-        assert_eq!(back("Makefile", start, &start.replace("test.sh", "test.sh $(X) b.o")), None);
+        assert!(back("Makefile", start, &start.replace("test.sh", "test.sh -list")).is_some());
+        let built = "a: a.o\n\tcc -o $@ a.o\n";
+        assert_eq!(back("Makefile", built, &built.replace("a.o\n\t", "a.o b.o\n\t")), None);
+        assert_eq!(back("Makefile", built, &built.replace("$@ a.o", "$@ a.o b.o $(LIBS)")), None);
         assert!(back("Makefile", start, &start.replace("test.sh", "test.sh || true")).is_some());
         assert!(back("Makefile", start, &format!("{start}\n.IGNORE:\n")).is_some());
         assert_eq!(
