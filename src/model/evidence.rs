@@ -135,7 +135,7 @@ pub enum MustFail {
 pub struct PutBackRun {
     /// The files of the harness that differ from it at the commit.
     pub harness: Vec<PathChange>,
-    /// Files that list what is built, without whose change the tests of the start fail.
+    /// New tests, and files that list what is built, without which the checks fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<PathBuf>,
     /// The results.

@@ -18,7 +18,8 @@ use crate::model::{Cell, CheckResult, FirstStatus, MustFail, Unmoved};
 
 /// Checks that take longer do not run once more.
 const MOST_MILLIS: u64 = 120_000;
-/// No further run of a check begins after so many, and after three times its own time.
+/// No further line of a check's tests changes after so many runs, and after three times its own
+/// time, unless a line is under suspicion.
 const MOST_RUNS: usize = 4;
 
 /// A check, and the changes with which it must fail.
@@ -53,10 +54,9 @@ pub(super) fn must_fail(
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
         let is_new = rules.is_test_new(&check.command);
         let put_back = if is_new { Vec::new() } else { harness.found.edits.clone() };
-        let is_test = !harness.changes.is_empty();
-        let product = match is_test {
-            true => harness.found.product.clone(),
-            false => Vec::new(),
+        let product = match harness.changes.as_slice() {
+            [] => Vec::new(),
+            _ => harness.found.product.clone(),
         };
         let mutants = harness.mutants(result, rules, planned);
         let millis = result.millis;
@@ -98,18 +98,14 @@ pub(super) async fn unmoved(
         let limit = Duration::from_millis(2 * run.millis) + Duration::from_secs(30);
         let options = CheckOptions { limit: options.limit.min(limit), ..options.clone() };
         let began = Instant::now();
-        let counts_new = run.is_new || !rests_on.is_empty();
-        let mut runner =
-            Runner { counts_new, room: &mut *room, shown, run, checks, options, ran: 0, began };
-        found.extend(runner.find().await?);
+        let mut runner = Runner { room: &mut *room, shown, run, checks, options, ran: 0, began };
+        found.extend(runner.find(run.is_new || !rests_on.is_empty()).await?);
     }
     Ok(found)
 }
 
 /// The runs of one check.
 struct Runner<'a> {
-    /// Does the proof rest on new tests?
-    counts_new: bool,
     room: &'a mut ProofRoom,
     shown: Shown<'a>,
     run: &'a MustFailRun,
@@ -120,11 +116,12 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// The first run that passes, though it must fail.
-    async fn find(&mut self) -> Result<Option<Unmoved>, VerifyError> {
+    /// The first run that passes, though it must fail. `rests_on_new` says that the proof rests on
+    /// files that are new, so that they have to fail without the work.
+    async fn find(&mut self, rests_on_new: bool) -> Result<Option<Unmoved>, VerifyError> {
         let run = self.run;
         let data = &run.mutants.data;
-        if self.counts_new
+        if rests_on_new
             && !run.product.is_empty()
             && self.passes(Cell::OldProduct, &run.product).await?
         {
@@ -185,7 +182,9 @@ impl Runner<'_> {
         self.ran += 1;
         let old_tests = match cell {
             Cell::OldProduct => &[][..],
-            _ => &self.run.put_back,
+            Cell::Work | Cell::PutBack | Cell::EndMark | Cell::OtherExpectation => {
+                &self.run.put_back
+            }
         };
         let all = [self.shown.edits, old_tests, edits].concat();
         let shown = Shown { edits: &all, ..self.shown };

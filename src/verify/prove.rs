@@ -178,8 +178,7 @@ impl Again {
                 Role::Start { .. } => harness.new_tests(rules),
                 Role::Later | Role::NewTests => Vec::new(),
             };
-            for kept in [new_tests, harness.found.build.clone()] {
-                let is_build = kept == harness.found.build;
+            for (kept, is_build) in [(&new_tests, false), (&harness.found.build, true)] {
                 let is_red = |check: &&PlannedCheck| {
                     (!is_build || rules.counts_tests(check))
                         && results.iter().any(|it| it.command == check.command && !it.passed())

@@ -121,8 +121,8 @@ impl Reader<'_> {
             Program::Source => self.started(rest, command, later, all, place),
             Program::Shell | Program::Interpreter => match inline_code(first, rest) {
                 Some(code) if program(first) == Program::Shell => {
-                    let place = &Place { depth: place.depth + 1, ..place.clone() };
-                    self.text(&code, &Place { compared: command.compared, ..place.clone() });
+                    let (depth, compared) = (place.depth + 1, command.compared);
+                    self.text(&code, &Place { depth, compared, ..place.clone() });
                 }
                 Some(_) => self.look(rest, all, place),
                 None => self.started(rest, command, later, all, place),
@@ -199,7 +199,6 @@ impl Reader<'_> {
             if files.is_empty() {
                 continue;
             }
-            let path_word = word.contains('*');
             for file in &files {
                 if self.is_judge(file, command, later, place) {
                     self.script(file, place);
@@ -207,7 +206,7 @@ impl Reader<'_> {
                     self.found.subjects.insert(file.clone());
                 }
             }
-            if !path_word {
+            if !word.contains('*') {
                 // What the product reads beside it is the check's; what a judge looks at is not.
                 let is_product = files.iter().all(|it| self.found.subjects.contains(it));
                 let rest = words[at + 1..].iter().flat_map(|it| self.files(it, &place.folder));
@@ -291,7 +290,7 @@ impl Reader<'_> {
                 Place { depth: place.depth + 1, in_script: true, compared: false, ..place.clone() };
             self.text(&code, &place);
             // A script may go to its own folder first.
-            self.text(&format!("{code}\n"), &Place { folder: folder(file).to_owned(), ..place });
+            self.text(&code, &Place { folder: folder(file).to_owned(), ..place });
         }
     }
 

@@ -12,7 +12,7 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::makefile::{self, Chunk, LineKind};
 use super::paths::{extension, file_name};
 
-/// Tables of TOML and members of JSON that say how things run. `*` is every member of the start.
+/// Tables of TOML that say how things run. `*` is every member of the start.
 const TOML_PARTS: [&[&str]; 9] = [
     &["lints"],
     &["workspace", "lints"],
@@ -65,6 +65,9 @@ const JSON_PARTS: [&str; 20] = [
     "vitest",
     "xo",
 ];
+
+/// Targets and variables of makefiles that change how every recipe runs.
+const SPECIAL: [&str; 6] = [".IGNORE", ".SILENT", ".ONESHELL", "SHELL", "MAKEFLAGS", ".SHELLFLAGS"];
 
 /// The current text with the start's parts; nothing if they are the same. A text that cannot be read
 /// is put back whole.
@@ -259,15 +262,11 @@ fn make(start: &str, now: &str) -> String {
         text.push('\n');
     };
     for chunk in &new {
-        // They change how every recipe runs.
-        let special = [".IGNORE", ".SILENT", ".ONESHELL", "SHELL", "MAKEFLAGS", ".SHELLFLAGS"];
-        let rules = special.iter().any(|name| chunk.text.trim_start().starts_with(name));
-        let is_same = |was: &&Chunk| was.text == chunk.text;
-        if old.iter().any(|it| is_same(&it)) {
+        if old.iter().any(|was| was.text == chunk.text) {
             add(&chunk.text);
             continue;
         }
-        if rules {
+        if SPECIAL.iter().any(|name| chunk.text.trim_start().starts_with(name)) {
             changed = true;
             continue;
         }

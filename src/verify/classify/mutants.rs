@@ -80,23 +80,16 @@ pub(in crate::verify) fn mutants(
     let words = Words::of(question, found);
     let files = trees.files(&named.files, asked, &words);
     let mut lines: Vec<(usize, Mutant)> = Vec::new();
-    let mut empty = Vec::new();
     for (path, rank) in files.into_iter().take(MOST_FILES) {
         let Some((kind, code)) = trees.content(&path) else { continue };
-
-        lines.extend(
-            mutants_of(&path, kind, &code, &words)
-                .into_iter()
-                .map(|(score, it)| (score + rank, it)),
-        );
+        let found = mutants_of(&path, kind, &code, &words).into_iter();
+        lines.extend(found.map(|(score, it)| (score + rank, it)));
     }
     let tests = found.changed.iter().filter(|path| has_code(path));
     let tests = tests.filter(|path| !question.start.paths().contains_key(*path));
-    empty.extend(
-        tests
-            .filter(|path| text(question.now, path).is_some_and(|code| !ASSERTS.is_match(&code)))
-            .cloned(),
-    );
+    let asserts_nothing =
+        |path: &&PathBuf| text(question.now, path).is_some_and(|code| !ASSERTS.is_match(&code));
+    let empty = tests.filter(asserts_nothing).cloned().collect();
     lines.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let lines = lines.into_iter().take(MOST_LINES).map(|(_, it)| it).collect();
     Mutants { data, lines, empty }
@@ -140,14 +133,10 @@ impl Trees<'_> {
         asked: &AskedCheck<'_>,
         words: &Words,
     ) -> Vec<(PathBuf, usize)> {
-        let runs = |path: &Path| {
-            let ending = extension(path);
-            asked.endings.contains(&ending)
-        };
         let is_test = |path: &&PathBuf| {
-            let role = self.question.table.role(path);
-            let inside = extension(path) == "rs" && role.is_none();
-            runs(path) && (role == Some(Role::Tests) || inside)
+            let (role, ending) = (self.question.table.role(path), extension(path));
+            let inside = ending == "rs" && role.is_none();
+            asked.endings.contains(&ending) && (role == Some(Role::Tests) || inside)
         };
         let all = self.question.now.paths().keys();
         let all = all.filter(|path| named.contains(*path) || is_test(path));

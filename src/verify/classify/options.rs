@@ -7,22 +7,8 @@ use super::programs::lists;
 pub(super) struct OptionSyntax {
     /// Letters with a value: the rest of the word, or the next word.
     pub(super) valued: &'static str,
-    /// Letters whose value, if any, is the rest of the word.
-    pub(super) glued: &'static str,
     /// Long names whose value may be the next word.
     pub(super) long: &'static str,
-    /// Letters after which no option follows.
-    pub(super) last: &'static str,
-    /// `-name` is a long name, too.
-    pub(super) words: bool,
-    /// A shell: the value of a letter is always a word of its own, and `+x` is an option.
-    pub(super) shell: bool,
-}
-
-impl OptionSyntax {
-    /// No option has a value.
-    pub(super) const NONE: Self =
-        Self { valued: "", glued: "", long: "", last: "", words: false, shell: false };
 }
 
 /// An option without its dashes, and its value.
@@ -36,18 +22,12 @@ pub(super) fn leading<'w>(
     let mut given = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let plus = word.strip_prefix('+').filter(|_| syntax.shell);
-        let Some(body) = word.strip_prefix('-').or(plus).filter(|body| !body.is_empty()) else {
-            break;
-        };
+        let Some(body) = word.strip_prefix('-').filter(|body| !body.is_empty()) else { break };
         at += 1;
         if body == "-" {
             break;
         }
         at += option(syntax, body, words.get(at).map(String::as_str), &mut given);
-        if given.last().is_some_and(|(name, _)| name.len() == 1 && syntax.last.contains(name)) {
-            break;
-        }
     }
     (given, words.get(at..).unwrap_or_default())
 }
@@ -59,8 +39,7 @@ fn option<'w>(
     next: Option<&'w str>,
     given: &mut Vec<Given<'w>>,
 ) -> usize {
-    let long = body.strip_prefix('-').or((syntax.words && body.len() > 1).then_some(body));
-    if let Some(long) = long {
+    if let Some(long) = body.strip_prefix('-') {
         if let Some((name, value)) = long.split_once('=') {
             given.push((name, Some(value)));
             return 0;
@@ -74,16 +53,12 @@ fn option<'w>(
         let end = at + letter.len_utf8();
         let (name, rest) = (&body[at..end], &body[end..]);
         let rest = Some(rest).filter(|rest| !rest.is_empty());
-        if syntax.glued.contains(letter) {
-            given.push((name, rest));
-            break;
-        }
         if !syntax.valued.contains(letter) {
             given.push((name, None));
             continue;
         }
-        if let Some(rest) = rest.filter(|_| !syntax.shell) {
-            given.push((name, Some(rest)));
+        if rest.is_some() {
+            given.push((name, rest));
             break;
         }
         given.push((name, next));
@@ -96,8 +71,7 @@ fn option<'w>(
 mod tests {
     use super::*;
 
-    const SYNTAX: OptionSyntax =
-        OptionSyntax { valued: "cf", glued: "j", long: "file", ..OptionSyntax::NONE };
+    const SYNTAX: OptionSyntax = OptionSyntax { valued: "cf", long: "file" };
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -109,7 +83,7 @@ mod tests {
             ("-sf a b", vec![("s", None), ("f", Some("a"))], "b"),
             ("-sfa b", vec![("s", None), ("f", Some("a"))], "b"),
             ("-j b", vec![("j", None)], "b"),
-            ("-j2 --file=a b", vec![("j", Some("2")), ("file", Some("a"))], "b"),
+            ("-j --file=a b", vec![("j", None), ("file", Some("a"))], "b"),
             ("--file a --other b -x", vec![("file", Some("a")), ("other", None)], "b -x"),
             ("-c -- b", vec![("c", Some("--"))], "b"),
             ("-s -- -b", vec![("s", None)], "-b"),
@@ -120,14 +94,5 @@ mod tests {
             let (given, left) = leading(SYNTAX, &line);
             assert_eq!((given, left.join(" ")), (expected, rest.to_owned()), "{line:?}");
         }
-    }
-
-    #[test]
-    fn a_shell_takes_values_from_words_of_their_own() {
-        let syntax = OptionSyntax { valued: "o", shell: true, ..OptionSyntax::NONE };
-        let line = words("-oe pipefail +x gate");
-        let (given, left) = leading(syntax, &line);
-        assert_eq!(given, [("o", Some("pipefail")), ("e", None), ("x", None)]);
-        assert_eq!(left, ["gate"]);
     }
 }

@@ -16,7 +16,7 @@ struct Wrapper {
 }
 
 const fn row(names: &'static str, valued: &'static str, long: &'static str) -> Wrapper {
-    let syntax = OptionSyntax { valued, long, ..OptionSyntax::NONE };
+    let syntax = OptionSyntax { valued, long };
     Wrapper { names, verbs: "", syntax, operands: 0, assigns: false }
 }
 

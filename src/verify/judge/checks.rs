@@ -143,7 +143,7 @@ impl Case<'_> {
             ),
             rests_on => format!(
                 "Tests, scripts or configuration changed: {paths}. {which} pass without these \
-                 changes, except for {}, which lists what is built.",
+                 changes, too, except that they need {}.",
                 format::paths(rests_on)
             ),
         };

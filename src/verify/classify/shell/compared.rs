@@ -2,19 +2,15 @@
 //!
 //! It fails closed: output counts as compared only if the text shows the comparison.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::super::claims::is_claim;
 use super::super::paths::sounds_like_a_check;
 use super::super::programs::{self, Program, name_of};
 use super::super::wrappers::unwrapped;
-use super::command::{Capture, Flow, Into, ShellCommand, Use, uses};
+use super::command::{Capture, Flow, Into, ShellCommand, uses};
 use super::scanner::read;
 
 /// Says of each command whether its output is compared, is run as code, or neither.
-pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
+pub(super) fn settle(found: &mut [ShellCommand], flow: &Flow) {
     for capture in &flow.captures {
         if let Into::Word(by, word) = capture.into
             && found.get(by).is_some_and(|by| runs_word(by, word))
@@ -37,18 +33,6 @@ pub(super) fn settle(text: &str, found: &mut [ShellCommand], flow: &Flow) {
     for at in both {
         found[at].both_ways = true;
         found[at].compared = true;
-    }
-    static TRAPS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\btrap\b[^\n]*\b(?:ERR|DEBUG|CHLD|SIGCHLD)\b").expect("valid")
-    });
-    let waits = text.contains("wait");
-    let asked = ["$?", "PIPESTATUS", "pipestatus"];
-    let asked = waits || asked.iter().any(|word| text.contains(word)) || TRAPS.is_match(text);
-    for command in found {
-        let asked = asked && (waits || !command.background);
-        let counts = command.usage != Use::Ignored || asked || command.asked;
-        let counts = counts || command.function.is_some();
-        command.decides = !command.compared && counts;
     }
 }
 
@@ -185,10 +169,7 @@ impl Settled<'_> {
         let after = || self.found.iter().skip(at + 1);
         let piped =
             |pipeline: usize| after().any(|it| it.pipeline == pipeline && self.compares(it));
-        let reads = |file: &String| {
-            self.flow.files.contains(file)
-                || after().any(|it| mentions(it, file) && self.compares(it))
-        };
+        let reads = |file: &String| after().any(|it| mentions(it, file) && self.compares(it));
         let captured = |capture: &Capture| {
             !capture.status
                 && capture.commands.contains(&at)
@@ -197,7 +178,7 @@ impl Settled<'_> {
                     Into::Word(by, _) => self.found.get(*by).is_some_and(|by| {
                         self.compares(by) || by.words.is_empty() || !only_shows(by)
                     }),
-                    Into::Case | Into::Caller => true,
+                    Into::Case => true,
                     Into::Pipeline(pipeline) => piped(*pipeline),
                 }
         };

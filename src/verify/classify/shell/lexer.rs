@@ -2,13 +2,7 @@
 
 #[derive(Clone, Debug)]
 pub(super) enum Token {
-    /// `globs`: an unquoted `*` or `?` is among its characters.
-    Word {
-        text: String,
-        quoted: bool,
-        globs: bool,
-        inner: Vec<String>,
-    },
+    Word { text: String, quoted: bool, inner: Vec<String> },
     Operator(&'static str),
     Document(String),
 }
@@ -20,7 +14,6 @@ pub(super) struct Lexer {
     tokens: Vec<Token>,
     text: String,
     quoted: bool,
-    globs: bool,
     inner: Vec<String>,
     /// End words of here-documents that begin after this line.
     documents: Vec<String>,
@@ -34,7 +27,6 @@ impl Lexer {
             tokens: Vec::new(),
             text: String::new(),
             quoted: false,
-            globs: false,
             inner: Vec::new(),
             documents: Vec::new(),
         }
@@ -48,10 +40,9 @@ impl Lexer {
         if !self.text.is_empty() || self.quoted || !self.inner.is_empty() {
             let text = std::mem::take(&mut self.text);
             let inner = std::mem::take(&mut self.inner);
-            let (quoted, globs) = (self.quoted, self.globs);
-            self.tokens.push(Token::Word { text, quoted, globs, inner });
+            self.tokens.push(Token::Word { text, quoted: self.quoted, inner });
         }
-        (self.quoted, self.globs) = (false, false);
+        self.quoted = false;
     }
 
     fn operator(&mut self, operator: &'static str) {
@@ -130,7 +121,6 @@ impl Lexer {
             ('(', _, _) => self.operator("("),
             (')', _, _) => self.operator(")"),
             _ => {
-                self.globs |= matches!(c, '*' | '?');
                 self.text.push(c);
                 self.at += 1;
             }

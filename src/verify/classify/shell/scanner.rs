@@ -106,16 +106,13 @@ impl Scanner {
         while let Some(token) = at.tokens.get(at.next) {
             at.next += 1;
             match token {
-                Token::Word { text, quoted, globs, inner } => {
+                Token::Word { text, quoted, inner } => {
                     for body in inner {
                         self.captured(&mut at, body, text);
                     }
                     let first = at.command.words.is_empty() && !quoted;
                     at.command.conditional |= at.alternatives || !at.branches.is_empty();
                     if !(first && self.keyword(&mut at, text)) {
-                        if !globs && text.contains(['*', '?']) {
-                            at.command.quoted_globs.push(text.clone());
-                        }
                         word(&mut at.command, text, *quoted);
                     }
                 }
@@ -259,7 +256,6 @@ impl Scanner {
             }
             "&&" | "||" => {
                 self.end(at, true);
-                self.asked_from(at.chain_start);
                 if operator == "&&" && reports_failure(&at.tokens[at.next..], &["}", ";", "\n"]) {
                     self.reverse_last();
                 }
@@ -334,9 +330,6 @@ impl Scanner {
         }
         let then = matches!(at.peek(), Some(Token::Word { text, quoted: false, .. })
             if matches!(text.as_str(), "then" | "do"));
-        if then {
-            self.asked_from(at.list_start);
-        }
         if !then && !self.errexit && operator != ";;" {
             for command in &mut self.found[at.list_start..] {
                 command.usage = command.usage.max(Use::Ignored);
@@ -351,11 +344,6 @@ impl Scanner {
         if let Some(last) = self.found.last_mut() {
             last.must_fail ^= true;
         }
-    }
-
-    /// Later commands depend on the exit status of these.
-    fn asked_from(&mut self, from: usize) {
-        self.found[from..].iter_mut().for_each(|command| command.asked = true);
     }
 
     /// A group begins.
@@ -376,7 +364,6 @@ impl Scanner {
         ShellCommand {
             words: Vec::new(),
             assignments: Vec::new(),
-            quoted_globs: Vec::new(),
             stdin: Vec::new(),
             document: None,
             usage: base,
@@ -387,8 +374,6 @@ impl Scanner {
             function: None,
             compared: false,
             code: false,
-            asked: false,
-            decides: false,
             both_ways: false,
             background: false,
             must_fail: false,
