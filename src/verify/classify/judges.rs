@@ -63,6 +63,8 @@ struct Place {
     in_script: bool,
     /// The text's output is compared by the one that runs it.
     compared: bool,
+    /// The one that runs the text looks at something afterwards.
+    looked_at: bool,
 }
 
 struct Reader<'a> {
@@ -132,20 +134,26 @@ impl Reader<'_> {
                     self.text(word, &Place { depth: place.depth + 1, ..place.clone() });
                 }
             }
-            Program::Entry => self.entry(words, command, place),
+            Program::Entry => self.entry(words, command, later, place),
             Program::Runner | Program::Looks => self.look(words, all, place),
             Program::Other if first.contains('/') => {
                 self.started(words, command, later, all, place);
             }
             Program::Other => {
-                self.entry(words, command, place);
+                self.entry(words, command, later, place);
                 self.look(rest, all, place);
             }
         }
     }
 
     /// Recipes and scripts of manifests.
-    fn entry(&mut self, words: &[String], command: &ShellCommand, place: &Place) {
+    fn entry(
+        &mut self,
+        words: &[String],
+        command: &ShellCommand,
+        later: &[ShellCommand],
+        place: &Place,
+    ) {
         if !command.compared {
             let paths = recipes::targets(self.start, words, &place.folder);
             let there = self.start.paths();
@@ -160,7 +168,8 @@ impl Reader<'_> {
                 true => self.found.subjects.extend(manifests),
                 false => self.entered.extend(manifests),
             }
-            self.text(&lines, &Place { folder, depth, compared, in_script: place.in_script });
+            let looked_at = place.looked_at || looks_later(later);
+            self.text(&lines, &Place { folder, depth, compared, looked_at, ..place.clone() });
         }
     }
 
@@ -230,17 +239,11 @@ impl Reader<'_> {
         place: &Place,
     ) -> bool {
         let named = sounds_in(file) || self.table.role(file).is_some();
-        let looks = |it: &ShellCommand| {
-            it.compared || it.words.first().is_some_and(|word| program(word) == Program::Looks)
-        };
-        let exits = ["exit", "echo", "true", ":", "cd"];
-        let looks_later = later.iter().any(|it| {
-            looks(it) && !it.words.first().is_some_and(|word| exits.contains(&word.as_str()))
-        });
+        let looked_at = place.looked_at || looks_later(later);
         match (command.compared || command.both_ways || command.must_fail, named) {
             (true, _) => false,
             (false, true) => true,
-            (false, false) => !looks_later && !place.in_script && !command.background,
+            (false, false) => !looked_at && !place.in_script && !command.background,
         }
     }
 
@@ -343,6 +346,16 @@ impl Reader<'_> {
             name = name.rsplit_once('.')?.0;
         }
     }
+}
+
+/// Does a line look at something after a command that it runs?
+fn looks_later(later: &[ShellCommand]) -> bool {
+    let exits = ["exit", "echo", "true", ":", "cd"];
+    later.iter().any(|it| {
+        let first = it.words.first();
+        let looks = it.compared || first.is_some_and(|word| program(word) == Program::Looks);
+        looks && !first.is_some_and(|word| exits.contains(&word.as_str()))
+    })
 }
 
 /// Whether words run tests, whatever they name.

@@ -43,11 +43,10 @@ const BUILDERS: [&str; 12] = [
 ];
 
 /// Members of `package.json` and `composer.json` that say how things run.
-const JSON_PARTS: [&str; 20] = [
+const JSON_PARTS: [&str; 19] = [
     "ava",
     "babel",
     "c8",
-    "config",
     "cypress",
     "eslintConfig",
     "eslintIgnore",

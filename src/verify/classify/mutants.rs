@@ -13,7 +13,7 @@ use regex::Regex;
 
 use super::files::{EntryKind, SourceTree, text};
 use super::judges::judges;
-use super::paths::extension;
+use super::paths::{extension, sounds_in};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
 use super::rust_items;
 use super::table::{Role, has_code, language};
@@ -85,7 +85,10 @@ pub(in crate::verify) fn mutants(
         let found = mutants_of(&path, kind, &code, &words).into_iter();
         lines.extend(found.map(|(score, it)| (score + rank, it)));
     }
-    let tests = found.changed.iter().filter(|path| has_code(path));
+    // A script that a check runs may be all that the work is.
+    let is_test =
+        |path: &&PathBuf| question.table.role(path) == Some(Role::Tests) || sounds_in(path);
+    let tests = found.changed.iter().filter(|path| has_code(path)).filter(is_test);
     let tests = tests.filter(|path| !question.start.paths().contains_key(*path));
     let asserts_nothing =
         |path: &&PathBuf| text(question.now, path).is_some_and(|code| !ASSERTS.is_match(&code));

@@ -31,7 +31,6 @@ pub(super) const WEAK: &[Planted] = &[
     Planted { check: "bash -c 'diff <(sh sq.sh 7) - <<< 49'", files: &[SQ] },
     Planted { check: "python3 tool.py --help | grep -q -- '--dry-run'", files: &[TOOL] },
     Planted { check: "python3 tool.py --help | grep -q -e --dry-run", files: &[TOOL] },
-    Planted { check: "cargo test --offline again 2>&1 | grep -q '[1-9] passed'", files: &CRATE },
     Planted { check: "gcc -fsyntax-only src/area.c", files: &[TODO_C] },
     Planted {
         check: "cargo check --offline",
@@ -69,9 +68,14 @@ pub(super) const WEAK: &[Planted] = &[
         check: "test -z \"$(grep -rn console.log src)\" && test -f src/a.js",
         files: &[("src/a.js", "console.log(1)\n")],
     },
+    Planted {
+        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless [0, 100].map { |n| c2f(n) } == [32, 212]'",
+        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
+    },
 ];
 
 pub(super) const STRONG: &[Planted] = &[
+    Planted { check: "cargo test --offline again 2>&1 | grep -q '[1-9] passed'", files: &CRATE },
     Planted {
         check: "test $(wc -l < list.csv) -ge 240 && test \"$(cut -d, -f1 list.csv | sort -u | wc -l)\" -ge 240",
         files: &[LIST],
@@ -113,10 +117,6 @@ pub(super) const STRONG: &[Planted] = &[
     Planted {
         check: "for n in 3 8; do out=$(sh sq.sh $n); if [ \"$out\" != $((n * n)) ]; then exit 1; fi; done",
         files: &[("sq.sh", "echo 0\n")],
-    },
-    Planted {
-        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless [0, 100].map { |n| c2f(n) } == [32, 212]'",
-        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
     },
     Planted {
         check: "python3 qa/words.py && python3 -m unittest tests.test_sq",
