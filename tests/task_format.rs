@@ -52,6 +52,12 @@ fn found(task: &Task) -> String {
         if !it.may_change.is_empty() {
             writeln!(text, "  may change: {}", it.may_change.join(", ")).expect("a string");
         }
+        if let Some(id) = &it.id {
+            writeln!(text, "  id: {id}").expect("a string");
+        }
+        for key in &it.after {
+            writeln!(text, "  after: {}", key.text).expect("a string");
+        }
     }
     for it in &task.diagnostics {
         text.push_str(&task::render_diagnostic("TASK.md", &task.source, it));

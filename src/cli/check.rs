@@ -11,6 +11,7 @@ use super::print::{complain, say, say_json};
 use super::standing::{standing, waits, why_held};
 use super::status::{last_run, read_state};
 use super::ways_out::WaysOut;
+use crate::engine::{next_ready, skipped};
 use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings, TaskState};
 use crate::task;
 
@@ -61,11 +62,6 @@ pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
     })
 }
 
-/// The criterion that a run would work on next.
-fn next<'t>(task: &'t Task, state: &TaskState) -> Option<&'t Criterion> {
-    task.criteria.iter().find(|criterion| !criterion.checked && !waits(criterion, state))
-}
-
 fn as_json(at: &TaskContext, task: &Task, state: &TaskState) -> Value {
     let criteria: Vec<Value> = task.criteria.iter().map(criterion).collect();
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
@@ -74,7 +70,7 @@ fn as_json(at: &TaskContext, task: &Task, state: &TaskState) -> Value {
         "file": at.layout.file(task::TASK_FILE),
         "title": task.title,
         "criteria": criteria,
-        "next": next(task, state).map(criterion),
+        "next": next_ready(task, state).map(criterion),
         "totals": {
             "criteria": task.criteria.len(),
             "checked": checked,
@@ -94,6 +90,8 @@ fn criterion(criterion: &Criterion) -> Value {
         "text": criterion.key.text,
         "occurrence": criterion.key.occurrence,
         "recipe": criterion.recipe,
+        "id": criterion.id,
+        "after": criterion.after,
         "verify": criterion.verify.iter().map(|verify| &verify.command).collect::<Vec<_>>(),
     })
 }
@@ -105,12 +103,21 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
         text.push_str(&format!("\n{title}"));
     }
     text.push('\n');
+    let skipped = skipped(task, state);
     for criterion in &task.criteria {
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
         let said = standing(criterion, state).filter(|_| waits(criterion, state));
         text.extend(said.map(|said| format!("  {said}")));
         text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
+        if !criterion.after.is_empty() {
+            let before: Vec<_> =
+                criterion.after.iter().map(|key| format!("`{}`", key.text)).collect();
+            text.push_str(&format!("\n             after: {}", before.join(", ")));
+        }
+        if let Some(it) = skipped.iter().find(|it| it.criterion.key == criterion.key) {
+            text.push_str(&format!("\n             skipped: {it}"));
+        }
         if let Some(recipe) = &criterion.recipe {
             text.push_str(&format!("\n             recipe: {recipe}"));
         }
@@ -147,7 +154,7 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
     }
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
-    if let Some(next) = next(task, state) {
+    if let Some(next) = next_ready(task, state) {
         text.push_str(&format!("; next on line {}: {}", next.line, next.key.text));
     }
     text

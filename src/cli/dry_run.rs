@@ -14,7 +14,9 @@ use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
 use super::{environment, launch, models};
 use crate::config::Settings;
-use crate::engine::{NextStep, Spent, lessons_for, next, require_checks, ticked_without_proof};
+use crate::engine::{
+    NextStep, Spent, lessons_for, next, require_checks, skipped, ticked_without_proof,
+};
 use crate::gateway::DEFAULT_PORT;
 use crate::model::{Criterion, GatewayUse, Outcome, TaskState};
 use crate::prompt::IterationValues;
@@ -98,7 +100,10 @@ impl DryRun<'_> {
         };
         let reasons =
             [named("blocked", self.blocked()), named("ticked but not proven", self.unproven())];
-        let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+        let skipped = skipped(&self.plan.task, &self.state);
+        let skipped =
+            skipped.iter().map(|it| format!("skipped: `{}`, {it}.", it.criterion.key.text));
+        let reasons: Vec<_> = reasons.into_iter().flatten().chain(skipped).collect();
         if reasons.is_empty() {
             Outcome::Proven
         } else {

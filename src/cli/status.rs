@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::print::{complain, say, say_json};
 use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
-use crate::engine::{is_about_held_work, load_state, orphaned_work};
+use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{ExitCode, Outcome, Task, TaskState};
 use crate::report::{count, details, ended, judged, reopened};
@@ -95,6 +95,7 @@ pub(super) fn last_run(at: &TaskContext) -> Result<Option<(PathBuf, RunView)>, F
 }
 
 fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
+    let skipped = skipped(task, state);
     let entries = task.criteria.iter().map(|criterion| {
         let entry = state.find(&criterion.key);
         json!({
@@ -103,6 +104,7 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "checked": criterion.checked,
             "blocked": entry.is_some_and(|entry| entry.blocked),
             "held": entry.and_then(|entry| entry.held.as_ref()),
+            "skipped": skipped.iter().find(|it| it.criterion == criterion).map(ToString::to_string),
             "attempts": entry.map_or(0, |entry| entry.attempts),
             "proof": proof(criterion, state),
         })
@@ -112,11 +114,14 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
 
 fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
     let mut text = task.name.clone();
+    let skipped = skipped(task, state);
     for criterion in &task.criteria {
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
         text.extend(standing(criterion, state).map(|said| format!("  {said}")));
         text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
+        let of_this = skipped.iter().find(|it| it.criterion == criterion);
+        text.extend(of_this.map(|it| format!("\n             skipped: {it}")));
         if let Some(way) = ways_out.of(criterion) {
             text.push_str(&format!("\n             {way}"));
         }

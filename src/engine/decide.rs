@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::order::is_ready;
 use crate::model::{
     Criterion, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task, TaskState, Verdict,
     VerdictResult, Weight,
@@ -56,11 +57,16 @@ pub enum NextStep<'a> {
 
 /// Chooses the next step.
 pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> NextStep<'a> {
-    let Some(criterion) = open_criteria(task, state).next() else { return NextStep::Prove };
+    let Some(criterion) = next_ready(task, state) else { return NextStep::Prove };
     match reached(spent, limits) {
         Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
         None => NextStep::Work(criterion),
     }
+}
+
+/// The first open criterion that waits for nothing.
+pub fn next_ready<'a>(task: &'a Task, state: &TaskState) -> Option<&'a Criterion> {
+    open_criteria(task, state).find(|it| is_ready(it, task, state))
 }
 
 /// The criteria that are left to work on: unchecked, and neither blocked nor held.
@@ -177,6 +183,8 @@ mod tests {
             verify: Vec::new(),
             recipe: None,
             may_change: Vec::new(),
+            id: None,
+            after: Vec::new(),
         });
         Task {
             name: "demo".into(),

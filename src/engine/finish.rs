@@ -1,6 +1,7 @@
 //! The end of a run: leftovers, the last state commit, and the summary.
 
 use super::EngineError;
+use super::order::skipped;
 use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
@@ -132,20 +133,24 @@ impl Run {
     }
 
     fn summary(&self, outcome: &Outcome) -> RunSummary {
-        let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
-        let criteria = criteria.into_iter().map(|criterion| {
+        let task = task::load(&self.parts.folder).ok();
+        let skipped: Vec<_> = task.iter().flat_map(|it| skipped(it, &self.state)).collect();
+        let criteria = task.iter().flat_map(|task| &task.criteria).map(|criterion| {
             let entry = self.state.find(&criterion.key);
+            let skipped = skipped.iter().find(|it| it.criterion.key == criterion.key);
             CriterionSummary {
                 line: criterion.line,
                 checked: criterion.checked,
                 blocked: entry.is_some_and(|entry| entry.blocked),
                 held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
+                skipped: skipped.is_some(),
                 reason: entry
                     .and_then(|entry| Some(entry.held.as_ref()?.reason.clone()))
-                    .filter(|reason| !reason.is_empty()),
+                    .filter(|reason| !reason.is_empty())
+                    .or_else(|| skipped.map(ToString::to_string)),
                 proof: entry.and_then(|entry| entry.proof),
                 attempts: entry.map_or(0, |entry| entry.attempts),
-                key: criterion.key,
+                key: criterion.key.clone(),
             }
         });
         RunSummary {

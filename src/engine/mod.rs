@@ -23,6 +23,7 @@ mod iterate;
 mod iteration;
 mod lessons;
 mod locks;
+mod order;
 mod past_runs;
 mod prompt_inputs;
 mod proof;
@@ -48,12 +49,15 @@ mod unjudged;
 mod tests;
 
 pub use dead_run::ResumeContext;
-pub use decide::{Consequence, Limits, NextStep, Spent, after, next, ticked_without_proof};
+pub use decide::{
+    Consequence, Limits, NextStep, Spent, after, next, next_ready, ticked_without_proof,
+};
 pub use error::EngineError;
 pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
 pub use lessons::{LESSONS, lessons_for};
+pub use order::{Skipped, skipped};
 pub use past_runs::{BEAT, PULSE, dead_run_task};
 pub use providers::{InjectedEvent, Providers};
 pub use recover::{

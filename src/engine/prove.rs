@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::EngineError;
-use super::decide::{UNCLEAR, ticked_without_proof};
+use super::decide::{UNCLEAR, next_ready, open_criteria, ticked_without_proof};
+use super::order::{skipped, waited_for};
 use super::past_runs::proven_here;
 use super::proof::{About, ProofDepth};
 use super::run::Run;
@@ -62,6 +63,12 @@ impl Run {
             Opened::None { unproven } => unproven,
         };
         self.prove_ticked_before(task, &broken);
+        let (now, state) = (self.task()?, &self.state);
+        if next_ready(&now, state).is_some() {
+            // It waited for one that was ticked, and is proven now.
+            self.commit_state()?;
+            return Ok(None);
+        }
         for broken in broken.iter().filter(|it| it.check.whole_task) {
             let (command, reason) = (broken.check.command.clone(), self.reason(broken));
             self.parts.events.record(EventKind::TaskCheckFailed { command, reason })?;
@@ -79,6 +86,19 @@ impl Run {
         let blocked = waiting(|it, entry| !it.checked && entry.blocked && entry.held.is_none());
         if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
+        }
+        let skipped = skipped(task, &self.state);
+        unproven.extend(
+            skipped.iter().map(|it| format!("skipped: `{}`, {it}.", it.criterion.key.text)),
+        );
+        for criterion in open_criteria(task, &self.state) {
+            let before: Vec<_> = waited_for(criterion, task, &self.state).collect();
+            if !before.is_empty() {
+                let names: Vec<_> = before.iter().map(|it| format!("`{}`", it.key.text)).collect();
+                let (text, names) = (&criterion.key.text, names.join(", "));
+                unproven
+                    .push(format!("not begun: `{text}`, since {names} before it is not proven."));
+            }
         }
         let names: Vec<_> = ticked_without_proof(task, &self.state)
             .filter(|criterion| !self.is_held(&criterion.key))

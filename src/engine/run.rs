@@ -212,6 +212,8 @@ pub struct Run {
     pub(super) commit_hooks: Option<String>,
     /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
+    /// Criteria of which it was said that they are skipped.
+    pub(super) told_skipped: BTreeSet<CriterionKey>,
 }
 
 impl Run {
@@ -260,6 +262,7 @@ impl Run {
             flaky_at_end: HashMap::new(),
             commit_hooks: None,
             failures: FailureCounts::default(),
+            told_skipped: BTreeSet::new(),
             parts,
         })
     }
@@ -307,6 +310,7 @@ impl Run {
                 return Ok(outcome);
             }
             let task = self.task()?;
+            self.tell_skipped(&task)?;
             self.spent.duration = self.started.elapsed();
             let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
                 NextStep::Stop(outcome) => Some(outcome),

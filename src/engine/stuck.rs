@@ -5,8 +5,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::EngineError;
 use super::iteration::Iteration;
+use super::order::skipped;
 use super::run::Run;
-use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _};
+use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _, Task};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
@@ -64,6 +65,20 @@ impl Run {
                 Some(Outcome::Stuck { reason })
             }
         })
+    }
+
+    /// Says of each criterion once that it is skipped.
+    pub(super) fn tell_skipped(&mut self, task: &Task) -> Result<(), EngineError> {
+        for it in skipped(task, &self.state) {
+            if self.told_skipped.insert(it.criterion.key.clone()) {
+                self.parts.events.record(EventKind::CriterionSkipped {
+                    criterion: it.criterion.key.clone(),
+                    because: it.because.key.clone(),
+                    reason: it.to_string(),
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Saves all attempts at a criterion under a ref, and puts the branch back to the commit

@@ -270,6 +270,7 @@ impl RunView {
             | EventKind::ProviderCalled { .. }
             | EventKind::EventPushed { .. }
             | EventKind::EventsInjected { .. }
+            | EventKind::CriterionSkipped { .. }
             | EventKind::TaskCheckFailed { .. } => {}
         }
     }

@@ -268,6 +268,15 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         denied: Option<String>,
     },
+    /// A criterion that nobody works on since one before it waits for a human.
+    CriterionSkipped {
+        /// Which.
+        criterion: CriterionKey,
+        /// The one before it.
+        because: CriterionKey,
+        /// Why.
+        reason: String,
+    },
     /// The work on a criterion waits for a human's review.
     CriterionHeld {
         /// Which.
@@ -418,6 +427,7 @@ impl EventKind {
             | Self::AgentStarted { .. }
             | Self::SignAdded { .. }
             | Self::CriterionBlocked { .. }
+            | Self::CriterionSkipped { .. }
             | Self::CriterionHeld { .. }
             | Self::CriterionReopened { .. }
             | Self::TaskCheckFailed { .. }

@@ -132,6 +132,11 @@ pub struct RunSummary {
     pub next: Vec<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriterionSummary {
@@ -147,7 +152,10 @@ pub struct CriterionSummary {
     /// The ref that keeps its work until a human has reviewed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// Why it waits for the review.
+    /// Whether nobody worked on it since one before it waits for a human.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub skipped: bool,
+    /// Why it waits for the review, or is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Its proof; `None` for a tick without one.

@@ -238,7 +238,7 @@ each_field! {
     CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths, formatting }
     CriterionKey { text, occurrence }
-    CriterionSummary { key, line, checked, blocked, held, reason, proof, attempts }
+    CriterionSummary { key, line, checked, blocked, held, skipped, reason, proof, attempts }
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
@@ -334,6 +334,7 @@ each_variant! {
         VerdictReached { iteration, criterion, evidence, verdict, repairs },
         SignAdded { criterion, sign },
         CriterionBlocked { criterion, then, kept, denied },
+        CriterionSkipped { criterion, because, reason },
         CriterionHeld { criterion, kept, reason },
         CriterionReopened { criterion, reason },
         TaskCheckFailed { command, reason },

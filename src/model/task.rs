@@ -67,6 +67,10 @@ pub struct Criterion {
     pub recipe: Option<RecipeName>,
     /// Globs of tests and configuration that the work on it may change.
     pub may_change: Vec<String>,
+    /// A name for it in `after:` of other criteria.
+    pub id: Option<String>,
+    /// The criteria that must be done before the work on it begins.
+    pub after: Vec<CriterionKey>,
 }
 
 /// A command under a criterion, with the place it was written.

@@ -315,6 +315,7 @@ impl Reporter for ActivityLog {
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }
             | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::TaskCheckFailed { .. }

@@ -257,14 +257,13 @@ impl Reporter for Console {
                 self.end();
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
-            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
-                self.print(&format::blocked(criterion, *then, kept.as_deref(), denied.as_deref()))?;
-            }
-            EventKind::CriterionHeld { criterion, kept, .. } => {
-                self.print(&format::held(criterion, kept))?;
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
-                self.print(&format::reopened(criterion, reason))?;
+            EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
+            | EventKind::CriterionHeld { .. }
+            | EventKind::CriterionReopened { .. } => {
+                if let Some(line) = format::standing(&event.kind) {
+                    self.print(&line)?;
+                }
             }
             EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }

@@ -95,6 +95,7 @@ impl Reporter for CostLog {
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }
             | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::TaskCheckFailed { .. }

@@ -10,8 +10,8 @@ use console::{measure_text_width, truncate_str};
 use serde_json::Value;
 
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, OnStuck, Outcome, Proof,
-    Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    CheckResult, CheckStatus, CriterionKey, EventKind, Evidence, Finding, Limit, OnStuck, Outcome,
+    Proof, Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 
 /// Columns that a criterion's text may take in a line.
@@ -300,12 +300,7 @@ pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
 }
 
 /// A criterion that used up its attempts, and the consequence.
-pub(super) fn blocked(
-    key: &CriterionKey,
-    then: OnStuck,
-    kept: Option<&str>,
-    denied: Option<&str>,
-) -> String {
+fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>, denied: Option<&str>) -> String {
     let then = match then {
         OnStuck::Stop => "stopping the run",
         OnStuck::Skip => "skipping it",
@@ -316,9 +311,21 @@ pub(super) fn blocked(
     format!("STUCK {}: no attempts left, {then}{kept}{denied}", criterion(key))
 }
 
-/// `held for review: "the API returns a Result" (git show refs/ralph/demo/held/api)`.
-pub(super) fn held(criterion: &CriterionKey, kept: &str) -> String {
-    format!("held for review: {} (git show {kept})", self::criterion(criterion))
+/// What became of a criterion outside of its verdicts, if an event says that.
+pub(super) fn standing(kind: &EventKind) -> Option<String> {
+    Some(match kind {
+        EventKind::CriterionBlocked { criterion, then, kept, denied } => {
+            blocked(criterion, *then, kept.as_deref(), denied.as_deref())
+        }
+        EventKind::CriterionSkipped { criterion: key, reason, .. } => {
+            format!("SKIPPED {}: {}", criterion(key), sentence(reason))
+        }
+        EventKind::CriterionHeld { criterion: key, kept, .. } => {
+            format!("held for review: {} (git show {kept})", criterion(key))
+        }
+        EventKind::CriterionReopened { criterion, reason } => reopened(criterion, reason),
+        _ => return None,
+    })
 }
 
 /// A criterion that was proven and is not any more.

@@ -85,14 +85,11 @@ impl Plain {
             EventKind::SignAdded { sign, .. } => {
                 vec![format!("sign added to guardrails.md: {}", format::sentence(sign))]
             }
-            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
-                vec![format::blocked(criterion, *then, kept.as_deref(), denied.as_deref())]
-            }
-            EventKind::CriterionHeld { criterion, kept, .. } => {
-                vec![format::held(criterion, kept)]
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
-                vec![format::reopened(criterion, reason)]
+            EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
+            | EventKind::CriterionHeld { .. }
+            | EventKind::CriterionReopened { .. } => {
+                format::standing(&event.kind).into_iter().collect()
             }
             EventKind::TaskCheckFailed { reason, .. } => vec![format::task_check_failed(reason)],
             EventKind::GatewayStarted { .. }

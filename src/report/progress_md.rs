@@ -90,17 +90,13 @@ impl Reporter for ProgressMd {
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.push(event.time, &format!("iteration {iteration}: {said}"));
             }
-            EventKind::CriterionBlocked { criterion, then, kept, denied } => {
-                self.push(
-                    event.time,
-                    &format::blocked(criterion, *then, kept.as_deref(), denied.as_deref()),
-                );
-            }
-            EventKind::CriterionHeld { criterion, kept, .. } => {
-                self.push(event.time, &format::held(criterion, kept));
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
-                self.push(event.time, &format::reopened(criterion, reason));
+            EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
+            | EventKind::CriterionHeld { .. }
+            | EventKind::CriterionReopened { .. } => {
+                if let Some(line) = format::standing(&event.kind) {
+                    self.push(event.time, &line);
+                }
             }
             EventKind::TaskCheckFailed { reason, .. } => {
                 self.push(event.time, &format::task_check_failed(reason));

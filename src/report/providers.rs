@@ -39,6 +39,7 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
         | EventKind::VerdictReached { .. }
         | EventKind::SignAdded { .. }
         | EventKind::CriterionBlocked { .. }
+        | EventKind::CriterionSkipped { .. }
         | EventKind::CriterionHeld { .. }
         | EventKind::CriterionReopened { .. }
         | EventKind::TaskCheckFailed { .. }

@@ -20,6 +20,9 @@ fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     if criterion.held.is_some() {
         return ("‖", "held");
     }
+    if criterion.skipped {
+        return ("–", "skipped");
+    }
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
@@ -74,7 +77,8 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     paragraphs.extend(listed.iter().filter_map(|criterion| {
         let reason = criterion.reason.as_deref()?;
         let text = format::shown(&criterion.key.text, room);
-        Some(format!("Held: `{text}`: {}", format::sentence(reason)))
+        let what = if criterion.skipped { "Skipped" } else { "Held" };
+        Some(format!("{what}: `{text}`: {}", format::sentence(reason)))
     }));
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
@@ -126,6 +130,7 @@ fn standings(criteria: &[CriterionSummary]) -> String {
         ("none", "ticked but not proven"),
         ("held", "held for review"),
         ("stuck", "stuck"),
+        ("skipped", "skipped"),
         ("open", "open"),
     ]
     .into_iter()

@@ -14,6 +14,7 @@ use super::{
     lines::Lines,
     lookalike::{self, Hidden},
     may_change_item::{self, MayChangeItem},
+    order::{self, OrderItem, Predecessor},
     recipe_item::{self, RecipeItem},
     segment::{Segment, segments},
     verify_item::{self, VerifyItem},
@@ -27,6 +28,8 @@ pub(super) struct Scanned {
     pub(super) title: Option<String>,
     /// The criteria in file order; occurrences are not counted yet.
     pub(super) criteria: Vec<Criterion>,
+    /// What criteria name in `after:`.
+    pub(super) named: Vec<Predecessor>,
 }
 
 /// The Markdown of a TASK.md.
@@ -263,6 +266,8 @@ impl Walk<'_, '_> {
             mark,
             verify: Vec::new(),
             may_change: Vec::new(),
+            id: None,
+            after: Vec::new(),
             recipe: None,
         });
         if let Some(item) = self.items.last_mut() {
@@ -309,7 +314,10 @@ impl Walk<'_, '_> {
                     Some(item) => self.recipe(within, item),
                     None => match may_change_item::read(&segments) {
                         Some(item) => self.may_change(within, item),
-                        None => lookalike::item(&segments, self.diagnostics),
+                        None => match within.and_then(|it| Some((it, order::read(&segments)?))) {
+                            Some((number, item)) => self.order(number, item),
+                            None => lookalike::item(&segments, self.diagnostics),
+                        },
                     },
                 },
             },
@@ -370,6 +378,29 @@ impl Walk<'_, '_> {
                 "this `may_change` belongs to no criterion and has no effect",
                 "indent it below its criterion, or move it into the front matter",
             ),
+        }
+    }
+
+    fn order(&mut self, number: usize, item: OrderItem) {
+        match item {
+            OrderItem::Id(span, Ok(_)) if self.found.criteria[number].id.is_some() => {
+                self.diagnostics.error(
+                    span,
+                    "this criterion already has an id",
+                    "keep one of them",
+                );
+            }
+            OrderItem::Id(_, Ok(id)) => self.found.criteria[number].id = Some(id),
+            OrderItem::After(Ok(names)) => {
+                let named = names.into_iter().map(|(span, id)| Predecessor { number, span, id });
+                self.found.named.extend(named);
+            }
+            OrderItem::Id(span, Err(message)) => {
+                self.diagnostics.error(span, message, order::ID_EXAMPLE);
+            }
+            OrderItem::After(Err((span, message))) => {
+                self.diagnostics.error(span, message, order::AFTER_EXAMPLE);
+            }
         }
     }
 

@@ -22,6 +22,7 @@ mod lookup;
 mod markdown;
 mod may_change_item;
 mod nesting;
+mod order;
 mod parse;
 mod recipe_item;
 mod render;

@@ -8,6 +8,7 @@ use super::{
     lines::Lines,
     markdown::{Scanned, scan},
     nesting::too_deep,
+    order,
 };
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 
@@ -55,6 +56,7 @@ fn parse_text(name: &str, source: &str) -> Task {
         None => scan(&lines, sections.body, &mut diagnostics),
     };
     number(&mut found.criteria, &mut diagnostics);
+    order::resolve(&mut found.criteria, &found.named, &mut diagnostics);
     if let Some(line) = too_deep {
         let start = lines.range(line).start;
         diagnostics.error(

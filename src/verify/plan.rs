@@ -119,6 +119,8 @@ mod tests {
             verify,
             recipe: None,
             may_change: Vec::new(),
+            id: None,
+            after: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@ mod asking;
 mod held;
 mod humans;
 mod morning;
+mod order;
 mod orphans;
 mod places;
 mod race;

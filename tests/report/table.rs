@@ -42,6 +42,7 @@ fn ten_thousand_criteria_give_a_bounded_one() {
             checked: number % 2 == 0,
             blocked: false,
             held: None,
+            skipped: false,
             reason: None,
             proof: (number % 4 == 0).then_some(Proof::Commit),
             attempts: 0,

@@ -340,6 +340,9 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             EventKind::TaskCheckFailed { command, .. } => {
                 lines.push(format!("red: {command}"));
             }
+            EventKind::CriterionSkipped { criterion, reason, .. } => {
+                lines.push(format!("skipped: {}, {reason}", criterion.text));
+            }
             EventKind::CriterionBlocked { criterion, kept, .. } => {
                 let kept = kept.map(|kept| format!(", {kept}")).unwrap_or_default();
                 lines.push(format!("blocked: {}{kept}", criterion.text));

@@ -213,9 +213,10 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
 pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     use EventKind::{
         AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionHeld,
-        CriterionReopened, EventPushed, EventsInjected, GatewayStarted, IterationEnded, Notice,
-        ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded, RecipeProgress, RecipeStarted,
-        RunEnded, RunStarted, SignAdded, TaskCheckFailed, ToolsChanged, Waiting,
+        CriterionReopened, CriterionSkipped, EventPushed, EventsInjected, GatewayStarted,
+        IterationEnded, Notice, ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded,
+        RecipeProgress, RecipeStarted, RunEnded, RunStarted, SignAdded, TaskCheckFailed,
+        ToolsChanged, Waiting,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -243,6 +244,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         checked,
         blocked,
         held: None,
+        skipped: false,
         reason: None,
         proof,
         attempts,
@@ -535,6 +537,14 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 provider: "ci".to_owned(),
                 id: "p-0003".to_owned(),
                 reason: "goodbye".to_owned(),
+            },
+        ),
+        (
+            0,
+            CriterionSkipped {
+                criterion: key(LONG),
+                because: key(WIDE),
+                reason: format!("`{WIDE}` before it is blocked"),
             },
         ),
         (

@@ -50,6 +50,9 @@ pub(super) fn told(event: &Event) -> String {
         EventKind::CriterionBlocked { criterion, then, kept, .. } => {
             format!("blocked: {}, {then}, {}", criterion.text, kept.as_deref().unwrap_or("-"))
         }
+        EventKind::CriterionSkipped { criterion, reason, .. } => {
+            format!("skipped: {}, {reason}", criterion.text)
+        }
         EventKind::CriterionHeld { criterion, kept, reason } => {
             format!("held: {}, {kept}, {reason}", criterion.text)
         }

@@ -196,6 +196,8 @@ fn whole_task(task: &Task) -> Option<Criterion> {
         verify,
         recipe: None,
         may_change: Vec::new(),
+        id: None,
+        after: Vec::new(),
     })
 }
 

@@ -286,6 +286,8 @@ impl TurnBegun<'_> {
                 verify,
                 recipe: None,
                 may_change: Vec::new(),
+                id: None,
+                after: Vec::new(),
             }],
             settings: TaskSettings { protect: self.protect.clone(), ..TaskSettings::default() },
             source: String::new(),

@@ -32,7 +32,8 @@ fn json_is_the_whole_object() {
         |line: usize, column: usize, checked, text: &str, occurrence: usize, verify: &[&str]| {
             json!({
                 "line": line, "column": column, "checked": checked, "text": text,
-                "occurrence": occurrence, "recipe": null, "verify": verify,
+                "occurrence": occurrence, "recipe": null, "id": null,
+                "after": [], "verify": verify,
             })
         };
     let first = criterion(

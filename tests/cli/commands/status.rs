@@ -116,9 +116,9 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     assert_eq!(
         object["criteria"],
         json!([
-            { "line": 3, "text": "a is there", "checked": true, "blocked": false, "held": null, "attempts": 0, "proof": "check" },
-            { "line": 5, "text": "b is there", "checked": false, "blocked": true, "held": null, "attempts": 2, "proof": null },
-            { "line": 7, "text": "c is there", "checked": false, "blocked": false, "held": null, "attempts": 0, "proof": null },
+            { "line": 3, "text": "a is there", "checked": true, "blocked": false, "held": null, "skipped": null, "attempts": 0, "proof": "check" },
+            { "line": 5, "text": "b is there", "checked": false, "blocked": true, "held": null, "skipped": null, "attempts": 2, "proof": null },
+            { "line": 7, "text": "c is there", "checked": false, "blocked": false, "held": null, "skipped": null, "attempts": 0, "proof": null },
         ])
     );
     assert_eq!((&object["standing"], &object["held_by"]), (&json!("ended"), &json!(null)));
