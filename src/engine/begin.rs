@@ -104,14 +104,11 @@ impl Run {
         if !in_room && self.parts.baseline == BaselineRun::Skipped {
             return Ok(());
         }
-        let proved = self
-            .run_proof(
-                Warmth::Warm,
-                About::task(task, ProofDepth::Quick),
-                (&planned, checks.as_ref()),
-                &status,
-            )
-            .await?;
+        // What is red in the room runs in the working tree, below.
+        let retries = self.parts.baseline == BaselineRun::Skipped;
+        let about = About { retries, ..About::task(task, ProofDepth::Quick) };
+        let mut proved =
+            self.run_proof(Warmth::Warm, about, (&planned, checks.as_ref()), &status).await?;
         if self.parts.proof == ProofMode::End && self.parts.baseline == BaselineRun::Taken {
             self.compare_with_room(task, &planned, &proved.checks, checks.as_ref()).await?;
         }
@@ -119,7 +116,7 @@ impl Run {
             let flaky = &proved.flaky;
             let steady: Vec<PlannedCheck> =
                 planned.iter().filter(|it| !flaky.contains(&it.command)).cloned().collect();
-            self.compare_with_tree(task, &steady, &proved.checks, checks.as_ref()).await?;
+            self.compare_with_tree(task, &steady, &mut proved.checks, checks.as_ref()).await?;
         }
         let results = proved.checks;
         self.tell_what_lacks(task, in_room, &results)?;
@@ -307,7 +304,7 @@ impl Run {
         &mut self,
         task: &Task,
         planned: &[PlannedCheck],
-        results: &[CheckResult],
+        results: &mut [CheckResult],
         checks: &dyn Checks,
     ) -> Result<(), EngineError> {
         let red = |check: &&PlannedCheck| {
@@ -346,7 +343,13 @@ impl Run {
         };
         let flaky = again.iter().map(|check| &check.command).filter(|it| is_flaky(it));
         let flaky: Vec<String> = flaky.cloned().collect();
-        self.refuse_what_lacks(results, &here.results, &flaky)
+        self.refuse_what_lacks(results, &here.results, &flaky)?;
+        // A check that is green without any work was not red before it.
+        for green in second.checks.into_iter().filter(CheckResult::passed) {
+            let same = results.iter_mut().filter(|it| it.command == green.command);
+            same.for_each(|it| it.clone_from(&green));
+        }
+        Ok(())
     }
 
     /// Ends the run if a check is red in the room because the room lacks something that the working

@@ -96,7 +96,8 @@ impl Run {
         (checks, depth): (&dyn Checks, ProofDepth),
     ) -> Result<(), EngineError> {
         let focus = &iteration.criterion.key;
-        let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
+        let (others, turn) = (self.parts.regression_budget, iteration.number);
+        let phase = CheckPhase::Iteration { focus, others, turn };
         let planned = plan(&iteration.task, phase, self.baseline.millis());
         let before = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
         let proof = self

@@ -20,6 +20,8 @@ pub(super) struct About<'a> {
     /// The criterion that was worked on.
     pub(super) focus: Option<&'a CriterionKey>,
     pub(super) depth: ProofDepth,
+    /// Whether all of them run once more in a new room if one is red.
+    pub(super) retries: bool,
 }
 
 /// Whose checks run where they must fail, too.
@@ -36,12 +38,12 @@ pub(super) enum ProofDepth {
 impl<'a> About<'a> {
     /// The whole task, and no criterion of it.
     pub(super) fn task(task: &'a Task, depth: ProofDepth) -> Self {
-        Self { task, focus: None, depth }
+        Self { task, focus: None, depth, retries: true }
     }
 
     /// Work on a criterion.
     pub(super) fn work(task: &'a Task, focus: &'a CriterionKey, depth: ProofDepth) -> Self {
-        Self { task, focus: Some(focus), depth }
+        Self { task, focus: Some(focus), depth, retries: true }
     }
 }
 
@@ -129,7 +131,7 @@ impl Run {
         &self,
         room: (&mut ProofRooms, Warmth),
         (commit, harness): (&Oid, Option<&Oid>),
-        About { task, focus, depth }: About<'_>,
+        About { task, focus, depth, retries }: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let setup = RoomSetup::of(&task.settings);
@@ -154,7 +156,7 @@ impl Run {
             setup: &setup,
             deep: &deep,
             learns: focus.is_some(),
-            retries: true,
+            retries,
         };
         let options = self.check_options(self.parts.repo.root());
         let shown = Shown { commit, edits: &[] };

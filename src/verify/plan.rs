@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::{CriterionKey, Task};
+use crate::model::{Criterion, CriterionKey, Task};
 
 /// The default total time for the other criteria's commands in an iteration.
 pub const OTHERS: Duration = Duration::from_secs(30);
@@ -15,13 +15,15 @@ pub const OTHERS: Duration = Duration::from_secs(30);
 pub enum CheckPhase<'a> {
     /// Before any work: every command.
     Baseline,
-    /// After a turn: those of the criterion in focus and of the task, and those of ticked
-    /// criteria while they are cheap.
+    /// After a turn: those of the criterion in focus and of the task. Those of ticked criteria take
+    /// turns: at least one runs, and more while they take no longer than these.
     Iteration {
         /// The criterion in focus.
         focus: &'a CriterionKey,
-        /// The total time for the other criteria's commands.
+        /// The maximum total time for the other criteria's commands.
         others: Duration,
+        /// The number of the iteration: another ticked criterion is the first in each.
+        turn: u32,
     },
     /// At the end of a run: the task's and those of every ticked criterion.
     End,
@@ -56,26 +58,22 @@ pub fn plan(
     for command in &task.settings.verify {
         add(&mut planned, task, command);
     }
-    let mut left = match phase {
-        CheckPhase::Iteration { others, .. } => {
-            u64::try_from(others.as_millis()).unwrap_or(u64::MAX)
-        }
-        CheckPhase::Baseline | CheckPhase::End => u64::MAX,
-    };
-    for criterion in &task.criteria {
-        let wanted = match phase {
-            CheckPhase::Baseline => true,
-            CheckPhase::Iteration { .. } | CheckPhase::End => criterion.checked,
-        };
-        for verify in criterion.verify.iter().filter(|_| wanted) {
-            if planned.iter().any(|check: &PlannedCheck| check.command == verify.command) {
-                continue;
-            }
-            let cost = millis.get(&verify.command).copied().unwrap_or(0);
-            if cost <= left {
-                left -= cost;
-                add(&mut planned, task, &verify.command);
-            }
+    let is_wanted = |criterion: &&Criterion| phase == CheckPhase::Baseline || criterion.checked;
+    let mut others: Vec<&Criterion> = task.criteria.iter().filter(is_wanted).collect();
+    let cost = |command: &str| millis.get(command).copied().unwrap_or(0);
+    let (mut left, mut most) = (u64::MAX, u64::MAX);
+    if let CheckPhase::Iteration { others: budget, turn, .. } = phase {
+        most = u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
+        left = most.min(planned.iter().map(|check: &PlannedCheck| cost(&check.command)).sum());
+        let first = usize::try_from(turn).unwrap_or(0) % others.len().max(1);
+        others.rotate_left(first);
+    }
+    for command in others.iter().flat_map(|it| &it.verify).map(|verify| &verify.command) {
+        let cost = cost(command);
+        if cost <= left.max(most) && !planned.iter().any(|check| check.command == *command) {
+            left = left.saturating_sub(cost);
+            most = 0;
+            add(&mut planned, task, command);
         }
     }
     planned
@@ -99,7 +97,7 @@ fn add(planned: &mut Vec<PlannedCheck>, task: &Task, command: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Criterion, TaskSettings, VerifyCommand};
+    use crate::model::{TaskSettings, VerifyCommand};
 
     fn key(text: &str) -> CriterionKey {
         CriterionKey { text: text.into(), occurrence: 0 }
@@ -157,14 +155,37 @@ mod tests {
     }
 
     #[test]
-    fn an_iteration_takes_its_own_first_and_others_while_cheap() {
+    fn an_iteration_takes_its_own_first_and_others_in_turn_while_cheap() {
         let focus = key("c");
-        let phase = CheckPhase::Iteration { focus: &focus, others: Duration::from_secs(30) };
-        assert_eq!(commands(phase, &[]), ["mine", "both", "all", "quick", "slow"]);
-        assert_eq!(commands(phase, &[("slow", 30_000)]), ["mine", "both", "all", "quick", "slow"]);
-        assert_eq!(commands(phase, &[("slow", 30_001)]), ["mine", "both", "all", "quick"]);
+        let phase =
+            |turn| CheckPhase::Iteration { focus: &focus, others: Duration::from_secs(30), turn };
+        let own = ["mine", "both", "all", "quick"];
+        let with_slow = ["mine", "both", "all", "quick", "slow"];
+        assert_eq!(commands(phase(0), &[]), with_slow);
+        assert_eq!(commands(phase(0), &[("slow", 30_000)]), with_slow, "one always runs");
+        assert_eq!(commands(phase(0), &[("slow", 30_001)]), own);
         // Its own may take any time.
-        assert_eq!(commands(phase, &[("mine", 90_000), ("slow", 1)]).len(), 5);
+        assert_eq!(commands(phase(0), &[("mine", 90_000), ("slow", 1)]).len(), 5);
+    }
+
+    #[test]
+    fn checks_of_ticked_criteria_take_turns() {
+        let mut task = task();
+        task.settings.verify.clear();
+        task.criteria = ["a", "b", "c", "d"].map(|it| criterion(it, it != "d", &[it])).to_vec();
+        let focus = key("d");
+        let planned = |turn, own: u64| {
+            let phase =
+                CheckPhase::Iteration { focus: &focus, others: Duration::from_secs(30), turn };
+            let millis = ["a", "b", "c"].map(|it| (it.to_owned(), 40));
+            let millis = millis.into_iter().chain([("d".to_owned(), own)]).collect();
+            let planned = plan(&task, phase, &millis);
+            planned.into_iter().map(|check| check.command).collect::<Vec<_>>().join("")
+        };
+        let alone = [0, 1, 2, 3].map(|turn| planned(turn, 20));
+        assert_eq!(alone, ["da", "db", "dc", "da"]);
+        assert_eq!(planned(1, 80), "dbc");
+        assert_eq!(planned(1, 120), "dbca");
     }
 
     #[test]
@@ -178,7 +199,7 @@ mod tests {
     #[test]
     fn a_shared_command_names_all_it_belongs_to() {
         let focus = key("c");
-        let phase = CheckPhase::Iteration { focus: &focus, others: Duration::ZERO };
+        let phase = CheckPhase::Iteration { focus: &focus, others: Duration::ZERO, turn: 0 };
         let planned = plan(&task(), phase, &BTreeMap::new());
         let both = planned.iter().find(|check| check.command == "both").expect("planned");
         assert_eq!(both.criteria, [key("a"), key("c")]);
