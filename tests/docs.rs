@@ -247,3 +247,11 @@ fn every_page_is_linked() {
         assert!(pages(links(&text)).iter().any(|it| *it != name), "{name} links no other page");
     }
 }
+
+#[test]
+fn the_harness_table_is_the_one_that_is_used() {
+    let page = include_str!("../docs/proof.md");
+    let (_, rest) = page.split_once("<!-- harness table -->\n").expect("the table's begin");
+    let (table, _) = rest.split_once("<!-- end of the harness table -->").expect("its end");
+    assert_eq!(table.trim(), ralph_copilot::verify::table_markdown().trim());
+}

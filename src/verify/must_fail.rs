@@ -138,9 +138,9 @@ impl Runner<'_> {
     /// One line of the tests after the other expects something else. A single line may be no
     /// expectation at all, so that another one has to agree, if there is one.
     async fn lines(&mut self) -> Result<Option<Unmoved>, VerifyError> {
-        let mut found: Option<&Mutant> = None;
+        let (mut found, mut deciding): (Option<&Mutant>, usize) = (None, 0);
         for mutant in &self.run.mutants.lines {
-            if !self.may_run(found.is_some()) {
+            if !self.may_run(found.is_some()) || deciding > 1 {
                 break;
             }
             let mut decides = false;
@@ -155,6 +155,7 @@ impl Runner<'_> {
                 return Ok(None);
             }
             if decides {
+                deciding += 1;
                 continue;
             }
             let failing = mutant.edit(&mutant.failing, self.ran);

@@ -14,7 +14,7 @@ use super::paths::{folder, inside, normal, sounds_in};
 use super::programs::{Program, name_of, program};
 use super::recipes;
 use super::shell::{ShellCommand, scan};
-use super::table::{Table, language};
+use super::table::{Table, has_code, language};
 use super::wrappers::unwrapped;
 
 /// The files that the checks run and look at.
@@ -180,7 +180,9 @@ impl Reader<'_> {
             let mut files = self.files(name, &place.folder);
             files.extend(self.module(name, &place.folder));
             for file in files {
-                if self.table.role(&file).is_some() || sounds_in(&file) {
+                // Examples in prose are tests, too: `python3 -m doctest README.md`.
+                let is_test = self.table.role(&file).is_some() || !has_code(&file);
+                if is_test || sounds_in(&file) {
                     self.judge(&file, place);
                 } else {
                     self.found.subjects.insert(file);

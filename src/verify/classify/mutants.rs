@@ -209,7 +209,7 @@ impl Words {
 
     fn count(&self, line: &str) -> usize {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let words = line.split(|c: char| !is_word(c)).filter(|word| word.len() > 2);
+        let words = line.split(|c: char| !is_word(c)).filter(|word| word.len() > 1);
         words.filter(|word| self.names.contains(*word)).count().min(4)
     }
 }
@@ -247,9 +247,9 @@ fn mutants_of(path: &Path, kind: EntryKind, code: &str, words: &Words) -> Vec<(u
         let fails = !text.trim_start().starts_with("if")
             || all.iter().skip(number).take(3).any(|line| FAILS.is_match(line));
         let is_statement = begins_statement(before, language.comment.as_str(), text);
-        let literals = match is_test && fails && is_statement {
+        let (literals, builds) = match is_test && fails && is_statement {
             true => literals(text),
-            false => Vec::new(),
+            false => Default::default(),
         };
         if !text.trim().is_empty() {
             before = text;
@@ -271,7 +271,8 @@ fn mutants_of(path: &Path, kind: EntryKind, code: &str, words: &Words) -> Vec<(u
         let is_about_the_work = score > 0;
         let (line, path) = (number as u64 + 1, path.to_owned());
         let mutant = Mutant { path, line, is_about_the_work, changed, failing, kind };
-        found.push((2 * score, mutant));
+        // What is compared with a value of the product's own decides itself whether it is equal.
+        found.push((2 * score + usize::from(builds), mutant));
     }
     // The last line that mentions the work is the most special one.
     found.reverse();
@@ -298,7 +299,7 @@ fn begins_statement(before: &str, comment: &str, line: &str) -> bool {
 fn compares(line: &str) -> bool {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
-            r"^(?:await\s+)?[\w.:]*?(?i:assert|expect|equal|check|verify|compare|cmp_ok|same|require|is\b|eq\b)",
+            r"^(?:await\s+)?[\w.:$>-]*?(?i:assert|expect|equal|check|verify|compare|cmp_ok|same|require|is\b|eq\b)",
             r"\w*!?[\s(.]|^\[\[?\s|^test\s|^if\b.*!=",
         ))
         .expect("a valid pattern")
@@ -324,8 +325,8 @@ fn compares(line: &str) -> bool {
 }
 
 /// The literals of a line that may be what it expects, each with another one. None if all of them
-/// are arguments of what is tested.
-fn literals(line: &str) -> Vec<(Range<usize>, String)> {
+/// are arguments of what is tested. Also says whether a value is built from one of them.
+fn literals(line: &str) -> (Vec<(Range<usize>, String)>, bool) {
     static LITERAL: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#,
@@ -333,11 +334,12 @@ fn literals(line: &str) -> Vec<(Range<usize>, String)> {
         ))
         .expect("a valid pattern")
     });
-    static CALLED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^[ \t]*(?:await\s+)?[\w.:]+!?\(").expect("a valid pattern"));
+    static CALLED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^[ \t]*(?:await\s+)?[\w.:$>-]+!?\(").expect("a valid pattern")
+    });
     let line = line.split(" || ").next().unwrap_or(line);
     let base = usize::from(CALLED.is_match(line));
-    let mut found = Vec::new();
+    let (mut found, mut builds_one) = (Vec::new(), false);
     // For each open parenthesis: does it count? That of a constructor builds what is expected.
     let (mut open, mut seen, mut commas): (Vec<bool>, usize, usize) = (Vec::new(), 0, 0);
     for literal in LITERAL.find_iter(line) {
@@ -371,6 +373,7 @@ fn literals(line: &str) -> Vec<(Range<usize>, String)> {
         if depth > base || odd || is_index || after.is_alphanumeric() || after == '.' {
             continue;
         }
+        builds_one |= open.len() > base;
         found.extend(other(literal.as_str()).map(|it| (literal.range(), it)));
     }
     // What is expected may be computed: `sq(n) == n * n`.
@@ -383,7 +386,7 @@ fn literals(line: &str) -> Vec<(Range<usize>, String)> {
     {
         found.push((end.start()..end.start(), " + 1".to_owned()));
     }
-    found
+    (found, builds_one)
 }
 
 /// Does the call that opens here build a value rather than work on one? A constructor does, and what
@@ -436,7 +439,14 @@ fn other(literal: &str) -> Option<String> {
     // A character of C or Rust stays one.
     match (quote, text.len()) {
         ("'", 2) => Some(if text.ends_with('z') { "'y'".to_owned() } else { "'z'".to_owned() }),
-        _ => Some(format!("{text}~{quote}")),
+        _ => Some(match text.chars().next_back().and_then(|c| c.to_digit(10)) {
+            // What reads it may refuse anything but numbers.
+            Some(digit) if text.len() > 1 => {
+                let other = if digit == 0 { 1 } else { digit - 1 };
+                format!("{}{other}{quote}", &text[..text.len() - 1])
+            }
+            Some(_) | None => format!("{text}~{quote}"),
+        }),
     }
 }
 
@@ -465,6 +475,16 @@ mod tests {
                 "self.assertEqual(slug('A b'), 'a-b')",
                 vec!["self.assertEqual(slug('A b'), 'a-b~')"],
             ),
+            (
+                "a.rb",
+                "assert_equal v('1.2'), v('1.2.0')",
+                vec!["assert_equal v('1.2'), v('1.2.1')", "assert_equal v('1.1'), v('1.2.0')"],
+            ),
+            (
+                "ATest.php",
+                "$this->assertSame(3, add(1, 2));",
+                vec!["$this->assertSame(4, add(1, 2));"],
+            ),
             ("a.test.js", "assert.equal(add(1, 2), 3);", vec!["assert.equal(add(1, 2), 4);"]),
             ("a.test.js", "expect(add(1, 2)).toBe(3);", vec!["expect(add(1, 2)).toBe(4);"]),
             ("tests/a.rs", "assert_eq!(sq(3), 9);", vec!["assert_eq!(sq(3), 10);"]),
@@ -487,7 +507,7 @@ mod tests {
             (
                 "t.rb",
                 "assert_equal Version.new('1.3'), v.bump",
-                vec!["assert_equal Version.new('1.3~'), v.bump"],
+                vec!["assert_equal Version.new('1.2'), v.bump"],
             ),
             ("a.test.js", "check('adds', add(1, 2), 3)", vec!["check('adds', add(1, 2), 4)"]),
         ] {

@@ -131,11 +131,11 @@ impl Work<'_> {
     }
 
     /// Whether a new expected output belongs to an input that is new, too: `loud.golden` beside
-    /// `loud.in`.
+    /// `loud.in`, `golden/loud.txt` for `docs/loud.md`.
     fn is_of_a_new_case(&self, path: &Path) -> bool {
         let stem = |path: &Path| path.file_name()?.to_str()?.split('.').next().map(str::to_owned);
-        let beside = self.now().paths().keys().filter(|it| folder(it) == folder(path));
-        let mut new = beside.filter(|it| !self.start().paths().contains_key(*it));
+        let mut new =
+            self.now().paths().keys().filter(|it| !self.start().paths().contains_key(*it));
         new.any(|it| it != path && stem(it) == stem(path) && self.question.table.role(it).is_none())
     }
 
