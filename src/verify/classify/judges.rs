@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use globset::GlobBuilder;
+use globset::{Glob, GlobBuilder};
+use regex::Regex;
 
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{folder, inside, normal, sounds_in};
@@ -252,15 +254,31 @@ impl Reader<'_> {
     /// Files that a command looks at. Those that it compares with what a program makes decide.
     fn look(&mut self, words: &[String], all: &[ShellCommand], place: &Place) {
         for word in words.iter().filter(|word| !word.starts_with('-')) {
-            for file in self.files(word, &place.folder) {
+            let mut files = self.files(word, &place.folder);
+            if files.is_empty() && compares_whole(words) {
+                files = self.in_loop(word);
+            }
+            for file in files {
                 self.data(&file, words, all);
             }
         }
     }
 
+    /// The files that a word with a variable may stand for: `${f%.in}.out`, `want/$name`.
+    fn in_loop(&self, word: &str) -> Vec<PathBuf> {
+        static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+").expect("a valid pattern")
+        });
+        let glob = VARIABLE.replace_all(word, "*");
+        let fixed = glob.chars().filter(|c| c.is_alphanumeric()).count();
+        let glob = Glob::new(&glob).ok().filter(|_| glob != word && fixed > 1);
+        let Some(glob) = glob.map(|it| it.compile_matcher()) else { return Vec::new() };
+        self.start.paths().keys().filter(|path| glob.is_match(path)).cloned().collect()
+    }
+
     fn data(&mut self, file: &Path, words: &[String], all: &[ShellCommand]) {
         let first = words.first().map_or("", |word| name_of(word));
-        let whole = matches!(first, "diff" | "cmp" | "comm");
+        let whole = compares_whole(words);
         let makes = |it: &ShellCommand| {
             let words = unwrapped(&it.words);
             words.first().is_some_and(|word| match program(word) {
@@ -348,6 +366,11 @@ impl Reader<'_> {
             name = name.rsplit_once('.')?.0;
         }
     }
+}
+
+/// Does a command compare files as a whole?
+fn compares_whole(words: &[String]) -> bool {
+    words.first().is_some_and(|word| matches!(name_of(word), "diff" | "cmp" | "comm"))
 }
 
 /// Does a line look at something after a command that it runs?
