@@ -25,7 +25,7 @@ use ralph_copilot::sys::crash::CRASH_AT;
 use crate::repo::Repo;
 
 /// A sample takes one write out of so many.
-const STRIDE: u32 = 8;
+const STRIDE: u32 = 16;
 /// Threads that kill and start again.
 const THREADS: usize = 3;
 /// No run has as many writes.

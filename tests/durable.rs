@@ -4,6 +4,8 @@
 #[expect(dead_code, reason = "other test programs look at more")]
 #[path = "support/repo.rs"]
 mod repo;
+#[path = "support/sample.rs"]
+mod sample;
 
 #[path = "durable/claims.rs"]
 mod claims;
@@ -180,7 +182,12 @@ fn a_journal_cut_at_any_byte_or_full_of_zeros_is_cut_back_to_its_last_whole_reco
     let whole = dead.bytes();
     let from = last_lines(&whole, 2);
     let last = last_lines(&whole, 1);
-    for length in (from..=whole.len()).filter(|length| *length >= last || length % 7 == 0) {
+    let seed = usize::try_from(sample::seed() % 7).expect("small");
+    let is_drawn = |length: &usize| match sample::full() {
+        true => *length >= last || length % 7 == 0,
+        false => length % 7 == seed || [from, last, whole.len()].contains(length),
+    };
+    for length in (from..=whole.len()).filter(is_drawn) {
         // Each other one lost its content and not its length, as a power cut leaves it.
         let mut torn = whole[..length].to_vec();
         if length % 2 == 1 {

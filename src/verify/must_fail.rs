@@ -4,7 +4,7 @@
 //! Invariant: only checks that are green everywhere else run here, and only those of criteria that
 //! nobody proved yet. Runs stop as soon as one says enough.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
@@ -56,6 +56,7 @@ pub(super) fn must_fail(
         let put_back = if is_new { Vec::new() } else { harness.found.edits.clone() };
         let product = match harness.changes.as_slice() {
             [] => Vec::new(),
+            _ if !harness.found.product.iter().any(|edit| runs(edit.path())) => Vec::new(),
             _ => harness.found.product.clone(),
         };
         let mutants = harness.mutants(result, rules, planned);
@@ -64,6 +65,13 @@ pub(super) fn must_fail(
     };
     let deep = |check: &&CheckResult| rules.is_deep_command(planned, &check.command);
     results.iter().filter(was_red).filter(deep).filter_map(of).filter(|it| !it.is_empty()).collect()
+}
+
+/// Can tests depend on a file? They cannot on prose, and not on a workflow of CI.
+fn runs(path: &Path) -> bool {
+    let is_hidden = path.iter().next().is_some_and(|it| it.to_string_lossy().starts_with('.'));
+    let is_prose = path.extension().is_some_and(|it| it == "md" || it == "rst");
+    !is_hidden && !is_prose
 }
 
 impl MustFailRun {

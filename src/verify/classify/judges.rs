@@ -284,7 +284,9 @@ impl Reader<'_> {
             words.first().is_some_and(|word| match program(word) {
                 Program::Shell | Program::Interpreter | Program::Entry | Program::Runner => true,
                 Program::Other => word.contains('/'),
-                Program::Source | Program::Eval | Program::Text | Program::Looks => false,
+                // `awk -f totals.awk`
+                Program::Looks => !word.contains("grep") && words.iter().any(|it| it == "-f"),
+                Program::Source | Program::Eval | Program::Text => false,
             })
         };
         let is_made = all.iter().any(makes);

@@ -217,7 +217,8 @@ impl Words {
 /// A line that compares in any language.
 static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)assert|expect|should|equal|fail|raise|throw|panic|exit[ (]+[1-9$]|set -e|check|verify|require\(|\bdiff\b|",
+        r"(?i)assert|expect|should|equal|fail|raise|throw|panic|exit[ (]+[1-9$]|set -e|check|",
+        r"verify|return[ (]+-?[1-9]|require\(|\bdiff\b|",
         r"\bcmp|\[ |\btest |\bgrep|\bis\(|\bok\(|\bmust|unwrap|==|!=|\bdie\b|t\.Error|t\.Fatal",
     ))
     .expect("a valid pattern")
