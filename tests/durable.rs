@@ -184,7 +184,7 @@ fn a_journal_cut_at_any_byte_or_full_of_zeros_is_cut_back_to_its_last_whole_reco
     let last = last_lines(&whole, 1);
     let seed = usize::try_from(sample::seed() % 7).expect("small");
     let is_drawn = |length: &usize| match sample::full() {
-        true => *length >= last || length % 7 == 0,
+        true => *length >= last || length.is_multiple_of(7),
         false => length % 7 == seed || [from, last, whole.len()].contains(length),
     };
     for length in (from..=whole.len()).filter(is_drawn) {
