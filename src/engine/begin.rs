@@ -313,6 +313,10 @@ impl Run {
         let again: Vec<PlannedCheck> = planned.iter().filter(red).cloned().collect();
         let status = self.parts.repo.status()?;
         let here = self.run_checks(checks, &again, &status, Purpose::Preflight).await?;
+        for tree in &here.results {
+            let same = results.iter_mut().filter(|it| it.command == tree.command);
+            same.for_each(|it| it.add_run(tree));
+        }
         if !here.artefacts.is_empty() {
             let left = here.artefacts.iter().map(|path| path.display().to_string());
             let left = left.collect::<Vec<_>>().join(", ");
@@ -347,7 +351,11 @@ impl Run {
         // A check that is green without any work was not red before it.
         for green in second.checks.into_iter().filter(CheckResult::passed) {
             let same = results.iter_mut().filter(|it| it.command == green.command);
-            same.for_each(|it| it.clone_from(&green));
+            same.for_each(|it| {
+                let runs = std::mem::take(&mut it.runs);
+                *it = CheckResult { runs, ..green.clone() };
+                it.add_run(&green);
+            });
         }
         Ok(())
     }

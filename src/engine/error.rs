@@ -150,6 +150,7 @@ impl EngineError {
                 | VerifyError::Conflicts { .. }
                 | VerifyError::NotFetched { .. }
                 | VerifyError::InTheWay
+                | VerifyError::Filtered { .. }
                 | VerifyError::Moved { .. }
                 | VerifyError::NoBranch { .. } => Obstacle::Repository,
             },

@@ -64,6 +64,17 @@ impl CheckResult {
     pub fn passed(&self) -> bool {
         self.status == CheckStatus::Passed
     }
+
+    /// Adds another run of the same command to the list.
+    pub fn add_run(&mut self, other: &Self) {
+        let alone = |it: &Self| {
+            vec![CellRun { cell: Cell::Work, status: it.status.clone(), millis: it.millis }]
+        };
+        if self.runs.is_empty() {
+            self.runs = alone(self);
+        }
+        self.runs.extend(if other.runs.is_empty() { alone(other) } else { other.runs.clone() });
+    }
 }
 
 /// Does a criterion have its own verify commands, and did all of them pass in these results?

@@ -156,7 +156,7 @@ pub(super) fn check_within(segments: &[Segment<'_>], diagnostics: &mut Diagnosti
 /// Is this `verify:` with leftover emphasis, as in `verify**:` or `verify:**`?
 fn is_styled_verify(text: &str) -> bool {
     let word = text.get(..6).unwrap_or_default();
-    let rest = text.get(6..).unwrap_or_default().trim_start_matches(['*', '_']);
+    let rest = text.get(6..).unwrap_or_default().trim_start_matches(['*', '_', '`']);
     word.eq_ignore_ascii_case("verify") && rest.starts_with(':')
 }
 
@@ -205,7 +205,8 @@ pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>)
         let Some(found) = BoxLike::read(rest) else { continue };
         let ends = found.after.is_empty() || found.after.starts_with(is_invisible);
         // A list marker makes more of it: prose may begin with brackets, too.
-        let boxlike = if bullet.is_empty() { found.is_box() } else { found.is_open() };
+        let is_sign = !found.plain && found.inner == " ";
+        let boxlike = if bullet.is_empty() && !is_sign { found.is_box() } else { found.is_open() };
         if (boxlike || found.is_box()) && ends {
             let end = segment.start + (segment.text.len() - found.after.len());
             let hint = "write `- [ ] text`, with both spaces; the list may also need an empty line before it, or less indentation";
@@ -222,6 +223,10 @@ pub(super) enum Hidden {
     Code,
     /// An HTML block.
     Html,
+    /// A fenced code block without an end.
+    Fence,
+    /// A table.
+    Table,
 }
 
 /// HTML whose contents are clearly not meant as Markdown.
@@ -238,6 +243,14 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
             "this checkbox is inside HTML, where Markdown is not parsed",
             "put an empty line between the HTML and the list",
         ),
+        Hidden::Fence => (
+            "this checkbox is in a code block that never ends",
+            "end the code block above it with the same fence, on a line of its own",
+        ),
+        Hidden::Table => (
+            "this checkbox is in a table, where there are no criteria",
+            "write the criterion as a list item: `- [ ] text`",
+        ),
     };
     let first = segments.first().map(|segment| segment.text.to_ascii_lowercase());
     if first.is_some_and(|text| LEFT_ALONE.iter().any(|start| text.starts_with(start))) {
@@ -246,7 +259,7 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
     for segment in segments {
         let (bullet, rest) = split_bullet(segment.text);
         if let Some(found) = BoxLike::read(rest)
-            && found.is_box()
+            && (found.is_box() || place == Hidden::Table && found.is_open())
             && !bullet.is_empty()
         {
             let end = segment.start + (segment.text.len() - found.after.len());
@@ -255,15 +268,28 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
     }
 }
 
-/// Splits off a bullet or number at the start of a text.
+/// Splits off what people and editors write as a bullet or number at the start of a text: `\-`, `◦`,
+/// `a.`, `(1)`, a table's bar, an HTML tag.
 fn split_bullet(text: &str) -> (&str, &str) {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let bullet = if digits > 0 {
-        if text[digits..].starts_with(['.', ')']) { digits + 1 } else { 0 }
-    } else {
-        let first = text.chars().next();
-        first.filter(|first| "-*+•–—".contains(*first)).map_or(0, char::len_utf8)
-    };
-    let (bullet, rest) = text.split_at(bullet);
-    (bullet, rest.trim_start_matches(is_invisible))
+    let mut end = 0;
+    while let Some(c) = text[end..].chars().next().filter(|_| BoxLike::read(&text[end..]).is_none())
+    {
+        let number = text[end..].chars().take_while(|c| c.is_alphanumeric()).count();
+        let after = text[end..].trim_start_matches(char::is_alphanumeric);
+        end = match c {
+            '<' => match text[end..].find('>') {
+                Some(close) => end + close + 1,
+                None => break,
+            },
+            '`' => break,
+            _ if number == 0 => end + c.len_utf8(),
+            _ if number <= 3 && after.starts_with(['.', ')', ':']) => text.len() - after.len() + 1,
+            _ => break,
+        };
+    }
+    if end == text.len() || BoxLike::read(&text[end..]).is_none() {
+        end = 0;
+    }
+    let (bullet, rest) = text.split_at(end);
+    (if bullet.chars().all(is_invisible) { "" } else { bullet }, rest)
 }

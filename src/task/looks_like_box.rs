@@ -9,7 +9,7 @@ const LONGEST_MARK: usize = 8;
 const PAIRS: [(&str, &str); 5] =
     [("[", "]"), ("\\[", "\\]"), ("\\[", "]"), ("［", "］"), ("(", ")")];
 /// Characters that show an open box.
-const OPEN: [&str; 6] = ["☐", "□", "▢", "◻", "⬜", "🔲"];
+const OPEN: [&str; 8] = ["☐", "□", "▢", "◻", "⬜", "🔲", "&#9744;", "&#x2610;"];
 
 /// A box at the start of a text.
 pub(super) struct BoxLike<'a> {
@@ -29,6 +29,13 @@ impl<'a> BoxLike<'a> {
         if let Some(sign) = OPEN.iter().find(|sign| text.starts_with(**sign)) {
             let (shown, after) = text.split_at(sign.len());
             return Some(Self { shown, inner: " ", after, plain: false });
+        }
+        if let Some(end) = text.find('>').filter(|_| text.starts_with("<input"))
+            && text[..end].contains("checkbox")
+        {
+            let (shown, after) = text.split_at(end + 1);
+            let inner = if shown.contains("checked") { "x" } else { " " };
+            return Some(Self { shown, inner, after, plain: false });
         }
         PAIRS.iter().find_map(|(open, close)| {
             let rest = text.strip_prefix(open)?;

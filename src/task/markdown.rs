@@ -226,11 +226,23 @@ impl Walk<'_, '_> {
     fn hidden(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         let place = match tag {
             Tag::CodeBlock(CodeBlockKind::Indented) => Hidden::Code,
+            Tag::CodeBlock(CodeBlockKind::Fenced(_)) if self.is_endless(&range) => Hidden::Fence,
             Tag::HtmlBlock => Hidden::Html,
+            Tag::Table(_) => Hidden::Table,
             _ => return,
         };
         let segments = segments(self.lines.source(), range, self.quotes);
         lookalike::hidden(&segments, place, self.diagnostics);
+    }
+
+    /// Does a fenced code block end with the file, and not with a fence?
+    fn is_endless(&self, range: &Range<usize>) -> bool {
+        let source = self.lines.source();
+        let (_, inside) = source[range.clone()].split_once('\n').unwrap_or_default();
+        let last = inside.trim_end().lines().next_back().unwrap_or_default().trim_start();
+        source[range.end..].trim().is_empty()
+            && !last.starts_with("```")
+            && !last.starts_with("~~~")
     }
 
     /// Marks the open item's content as begun. Returns whether it was fresh before.

@@ -57,8 +57,15 @@ pub(super) fn within(text: &str) -> Option<usize> {
     small.match_indices(KEYWORD).map(|(start, _)| start).find(|start| {
         let ends_clause = ['-', '–', '—', ';', ',', '(', '|', '·', '.', '/', '→'];
         let rest = text[start + KEYWORD.len()..].trim_start();
-        text[..*start].trim_end().ends_with(ends_clause)
-            && [":", "→", "->", "=>", "："].iter().any(|sign| rest.starts_with(sign))
+        // Nothing but a check is `verify: COMMAND` with a command in code.
+        let command = rest.trim_start_matches(['*', '_']).strip_prefix(':');
+        let command = command.map(|it| it.trim_start_matches(['*', '_']).trim_start());
+        let is_within = !text[..*start].trim().is_empty();
+        let is_word = is_within
+            && !text[..*start].ends_with(|c: char| c.is_alphanumeric() || "_-`".contains(c));
+        is_word && command.is_some_and(|it| it.starts_with('`'))
+            || text[..*start].trim_end().ends_with(ends_clause)
+                && [":", "→", "->", "=>", "："].iter().any(|sign| rest.starts_with(sign))
     })
 }
 

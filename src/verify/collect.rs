@@ -326,7 +326,21 @@ fn grown<'a>(before: &StateFiles, now: &'a StateFiles, path: &Path) -> Option<&'
             | Fingerprint::Special,
         ) => before.bytes(path)?,
     };
-    now.bytes(path)?.strip_prefix(old)
+    let new = now.bytes(path)?;
+    new.strip_prefix(old).or_else(|| grown_and_formatted(old, new))
+}
+
+/// What a text gained that a formatter, such as one that a commit hook runs, has brought into another
+/// form: its words stand as they were.
+fn grown_and_formatted<'a>(old: &[u8], new: &'a [u8]) -> Option<&'a [u8]> {
+    let (old, text) = (std::str::from_utf8(old).ok()?, std::str::from_utf8(new).ok()?);
+    let mut letters = text.char_indices().filter(|(_, c)| c.is_alphanumeric());
+    let mut end = 0;
+    for c in old.chars().filter(|c| c.is_alphanumeric()) {
+        let (at, _) = letters.next().filter(|(_, it)| *it == c)?;
+        end = at + c.len_utf8();
+    }
+    new.get(end..)
 }
 
 fn contains(text: &[u8], wanted: &[u8]) -> bool {

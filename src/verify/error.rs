@@ -90,6 +90,16 @@ pub enum VerifyError {
     /// Uncommitted changes are where held work would be written.
     #[error("uncommitted changes are in files that the held work changes, too")]
     InTheWay,
+    /// Only git runs the program that makes a file.
+    #[error("cannot put {path} back: git's filter `{filter}` makes it")]
+    Filtered {
+        /// The file.
+        path: PathBuf,
+        /// The filter.
+        filter: String,
+        /// The commit to go back to.
+        commit: Oid,
+    },
     /// Another commit was made at the same time.
     #[error("{branch} moved during the commit: it is no longer at {expected}")]
     Moved {
@@ -138,6 +148,11 @@ impl VerifyError {
             Self::InProgress { abort, .. } => {
                 Some(format!("finish it or abort it ({abort}), then run the same command again"))
             }
+            Self::Filtered { commit, .. } => Some(format!(
+                "let git do it, which runs the filter: git reset --hard {}; what was done is kept \
+                 below refs/ralph; then run the same command again",
+                commit.short()
+            )),
             Self::Moved { .. } => Some("check git log, then run the same command again".into()),
             Self::Git { source, .. } if source.to_string().contains("object not found") => Some(
                 "run git fsck for details; a partial clone lacks objects: git fetch --refetch \
@@ -188,6 +203,7 @@ impl VerifyError {
                 UNWRITABLE.iter().any(|words| said.contains(words))
             }
             Self::Moved { .. }
+            | Self::Filtered { .. }
             | Self::Conflicts { .. }
             | Self::NotFetched { .. }
             | Self::InTheWay

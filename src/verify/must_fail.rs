@@ -102,11 +102,15 @@ pub(super) async fn unmoved(
             found.push(run.unmoved(MustFail::NoAssertion, empty.clone(), None));
             continue;
         }
+        // What the proof rests on stays.
+        let stays = |edit: &&TreeEdit| !rests_on.contains(edit.path());
+        let old_tests = run.put_back.iter().filter(stays).cloned().collect();
         // A run that goes on for longer waits for a value that never comes.
         let limit = Duration::from_millis(2 * run.millis) + Duration::from_secs(30);
         let options = CheckOptions { limit: options.limit.min(limit), ..options.clone() };
         let began = Instant::now();
-        let mut runner = Runner { room: &mut *room, shown, run, checks, options, ran: 0, began };
+        let room = &mut *room;
+        let mut runner = Runner { room, shown, run, old_tests, checks, options, ran: 0, began };
         found.extend(runner.find(run.is_new || !rests_on.is_empty()).await?);
     }
     Ok(found)
@@ -117,6 +121,7 @@ struct Runner<'a> {
     room: &'a mut ProofRoom,
     shown: Shown<'a>,
     run: &'a MustFailRun,
+    old_tests: Vec<TreeEdit>,
     checks: &'a dyn Checks,
     options: CheckOptions,
     ran: usize,
@@ -191,9 +196,7 @@ impl Runner<'_> {
         self.ran += 1;
         let old_tests = match cell {
             Cell::OldProduct => &[][..],
-            Cell::Work | Cell::PutBack | Cell::EndMark | Cell::OtherExpectation => {
-                &self.run.put_back
-            }
+            Cell::Work | Cell::PutBack | Cell::EndMark | Cell::OtherExpectation => &self.old_tests,
         };
         let all = [self.shown.edits, old_tests, edits].concat();
         let shown = Shown { edits: &all, ..self.shown };

@@ -22,7 +22,7 @@ const LONGEST: usize = 1500;
 /// How a report continues after its statement: when to retry, whom to ask, a request id. Any
 /// other continuation makes it an answer that discusses failures.
 static FOLLOWS: FaultPattern = FaultPattern::new(
-    r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|\w+\)$|$)",
+    r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|last status|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|[\w/+-]+\)\.?$|$)",
 );
 /// The end of a sentence or a clause.
 static CLAUSE: FaultPattern =
@@ -233,8 +233,13 @@ impl Line<'_> {
     fn reports(&self) -> bool {
         let text = SORRY.taken_from(statement(self.text));
         let mut clauses = CLAUSE.split(&text).map(str::trim);
+        if text.starts_with('{') {
+            return classify_line(&text) == Some(FaultClass::RateLimit);
+        }
         let first = clauses.next().unwrap_or_default();
-        let first = classify_line(first).is_some() || first.parse::<u64>().is_ok();
+        // A sign inside of it may look like the end of a clause: `session limit · resets 6pm`.
+        let first = [first, &text].into_iter().any(|it| classify_line(it).is_some())
+            || first.parse::<u64>().is_ok();
         // A bare number is an answer, not a report.
         let speaks = text.contains(char::is_alphabetic);
         first && speaks && !TELLS.is_match(&text) && clauses.all(|clause| FOLLOWS.is_match(clause))
@@ -293,6 +298,12 @@ mod tests {
             "Sorry, you have hit a rate limit. Please try again in 58 hours.",
             "I'm sorry, but you've hit your rate limit. Please try again later.",
             "Sorry, you've hit a rate limit that restricts the number of Copilot model requests you can make within a specific time period. Please try again in 58 hours. (Request ID: A1B2:C3)",
+            "session limit · resets 6:15pm (Europe/Berlin)",
+            "You've hit your session limit · resets 6:15pm (Europe/Berlin)",
+            "Claude usage limit reached. Your limit will reset at 6:15pm (Europe/Berlin).",
+            "{\"code\":\"rate_limited\"}",
+            "exceeded retry limit, last status: 429",
+            "exceeded retry limit, last status: 429 Too Many Requests",
             "Rate limit exceeded",
             "Rate limit exceeded: retry after 30 seconds",
             "429 Too Many Requests",

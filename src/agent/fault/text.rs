@@ -118,11 +118,13 @@ fn of_body(rest: &str, marked: bool) -> Option<FaultClass> {
     }
     let body = rest.strip_suffix(']').unwrap_or(rest);
     let body = body.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(body).ok());
-    let body = body.flatten().filter(|_| marked)?;
+    let body = body.flatten()?;
     let error = if body["error"].is_object() { &body["error"] } else { &body };
     let status = ["code", "status"].iter().find_map(|name| error[name].as_u64());
     let kind = ["code", "status", "type"].iter().find_map(|name| error[name].as_str());
-    status.and_then(of_status).or_else(|| kind.and_then(of_kind))
+    let class = status.and_then(of_status).or_else(|| kind.and_then(of_kind))?;
+    // Without a mark it may be the answer that was asked for.
+    (marked || class == FaultClass::RateLimit).then_some(class)
 }
 
 /// Does a prefix of the line mark it as an error?

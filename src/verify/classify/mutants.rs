@@ -218,7 +218,7 @@ impl Words {
 static ASSERTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)assert|expect|should|equal|fail|raise|throw|panic|exit[ (]+[1-9$]|set -e|check|",
-        r"verify|return[ (]+-?[1-9]|require\(|\bdiff\b|",
+        r"verify|return[ (]+-?[1-9]|require\(|\bdiff\b|// (?:unordered )?output:|",
         r"\bcmp|\[ |\btest |\bgrep|\bis\(|\bok\(|\bmust|unwrap|==|!=|\bdie\b|t\.Error|t\.Fatal",
     ))
     .expect("a valid pattern")

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{ErrorCode, ObjectType, Repository};
+use git2::{AttrCheckFlags, ErrorCode, ObjectType, Repository};
 
 use super::git_repo::GitRepo;
 use super::locks::patiently;
@@ -142,6 +142,7 @@ impl GitRepo {
                 }
             }
         }
+        self.refuse_filtered(repo, (&commit, &back))?;
         // Removals first: a file may stand where a directory has to be.
         for path in &gone {
             self.remove(path)?;
@@ -173,6 +174,30 @@ impl GitRepo {
                 .map_err(&failed)?;
         }
         Ok(left)
+    }
+
+    /// A program that the repository names must not run here, and without it a file would hold what
+    /// git keeps of it: the next commit would take that for its content.
+    fn refuse_filtered(
+        &self,
+        repo: &Repository,
+        (commit, paths): (&git2::Commit<'_>, &[&PathBuf]),
+    ) -> Result<(), VerifyError> {
+        let failed = self.failed("read attributes");
+        let config = repo.config().and_then(|mut it| it.snapshot()).map_err(&failed)?;
+        for path in paths {
+            let filter = repo.get_attr(path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
+            let Some(filter) = filter.map_err(&failed)? else { continue };
+            let runs = |what| config.get_str(&format!("filter.{filter}.{what}")).is_ok();
+            if runs("smudge") || runs("process") {
+                return Err(VerifyError::Filtered {
+                    path: path.to_path_buf(),
+                    filter: filter.to_owned(),
+                    commit: Oid::new(commit.id().to_string()),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Removes anything in the place of a file to be written, and links in the place of its

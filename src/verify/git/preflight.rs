@@ -84,6 +84,7 @@ impl GitRepo {
             | VerifyError::Conflicts { .. }
             | VerifyError::NotFetched { .. }
             | VerifyError::InTheWay
+            | VerifyError::Filtered { .. }
             | VerifyError::Moved { .. }
             | VerifyError::NoBranch { .. }
             | VerifyError::Glob { .. }) => RepoProblem::Failed(other),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::test_repo::{TestRepo, layout};
 use crate::model::{ChangeKind, History, PathChange};
-use crate::verify::{Identity, Repo, VerifyError};
+use crate::verify::{Fingerprints, Identity, Repo, VerifyError};
 
 fn change(path: &str, kind: ChangeKind) -> PathChange {
     PathChange { path: path.into(), kind }
@@ -329,4 +329,28 @@ fn settings_are_seen_tracked_or_not() {
             "my-hooks/pre-commit",
         ]
     );
+}
+
+/// Without its filter, a file would hold what git keeps of it, and the next commit would take that.
+#[test]
+fn a_file_that_a_filter_makes_is_not_put_back_without_it() {
+    let scene = TestRepo::new();
+    scene.write(".git/info/attributes", "*.rot filter=rot\n");
+    for (name, value) in [("clean", "tr a-z n-za-m"), ("smudge", "tr n-za-m a-z")] {
+        scene.git(&["config", &format!("filter.rot.{name}"), value]);
+    }
+    scene.write("a.rot", "hello\n");
+    scene.commit_all("human: a secret");
+    let checkpoint = scene.repo().checkpoint().expect("a checkpoint");
+    scene.write("a.rot", "agent\n");
+    scene.write("b.txt", "agent\n");
+    let error = scene.repo().back_to(&checkpoint, &Fingerprints::default()).expect_err("refused");
+    let told = error.to_string();
+    assert_eq!(told, "cannot put a.rot back: git's filter `rot` makes it");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.contains(&format!("git reset --hard {}", checkpoint.head.short())), "{hint}");
+    assert_eq!((scene.read("a.rot"), scene.read("b.txt")), ("agent\n".into(), "agent\n".into()));
+    scene.git(&["config", "--remove-section", "filter.rot"]);
+    scene.repo().back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    assert_eq!(scene.read("a.rot"), "uryyb\n", "there is no program: it is a plain file");
 }

@@ -40,3 +40,41 @@ fn if_all_are_of_that_kind_the_error_points_at_the_first() {
     assert!(ran.stderr.contains("there are no criteria"), "{}", ran.stderr);
     assert!(ran.stderr.contains("TASK.md:5:3"), "{}", ran.stderr);
 }
+
+/// Forms that editors, trackers, and people write; each alone keeps a run from starting.
+#[test]
+fn every_form_of_a_box_and_a_check_that_is_not_read_is_pointed_at() {
+    for line in [
+        "\\- [ ] b",
+        "\u{25e6} [ ] b",
+        "a. [ ] b",
+        "(1) [ ] b",
+        "-- [ ] b",
+        "**[ ] b**",
+        "\u{2610} b",
+        "| [ ] | b |\n|---|---|\n| x | y |",
+        "- <input type=\"checkbox\"> b",
+        "- &#9744; b",
+        "```sh\n- [ ] b",
+        "- [ ] b **verify:** `false`",
+        "- [ ] b [verify: `false`]",
+        "- [ ] b\n  - `verify`: `false`",
+    ] {
+        let repo = Repo::new(&format!("# T\n\n- [ ] a\n\n{line}\n"));
+        let object = repo.ralph(&["check", "demo", "--json"]).json();
+        let told = object["diagnostics"].as_array().expect("diagnostics");
+        assert!(told.iter().any(|it| it["unread"] == true), "{line}: {told:?}");
+    }
+    for line in [
+        "See section (1) for [ ] boxes.",
+        "- a note [ ] in it",
+        "```sh\n- [ ] b\n```",
+        "- [ ] the `verify` command works",
+        "- [ ] callers verify `id` first",
+        "| done | what |\n|---|---|\n| x | y |",
+    ] {
+        let repo = Repo::new(&format!("# T\n\n- [ ] a\n\n{line}\n"));
+        let object = repo.ralph(&["check", "demo", "--json"]).json();
+        assert_eq!(object["diagnostics"], serde_json::json!([]), "{line}");
+    }
+}

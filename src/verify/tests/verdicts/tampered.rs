@@ -72,6 +72,20 @@ fn old_progress_rewritten() {
 }
 
 #[test]
+fn old_progress_in_another_form_is_what_it_was() {
+    // A commit hook may format every file of Markdown.
+    let scene = TestRepo::new();
+    let old = scene.read("tasks/demo/progress.md");
+    let begun = scene.turn();
+    let words: Vec<&str> = old.split_whitespace().collect();
+    scene.write("tasks/demo/progress.md", &format!("* {}\n", words.join("\n  ")));
+    scene.honest_work();
+    let verdict = begun.verdict();
+    let kinds: Vec<_> = verdict.findings.iter().map(|it| it.kind).collect();
+    assert!(!kinds.contains(&FindingKind::StateRewritten), "{kinds:?}");
+}
+
+#[test]
 fn the_runners_records_rewritten() {
     for name in ["activity.log", "state.json", "cost.log"] {
         let scene = TestRepo::new();
