@@ -61,18 +61,22 @@ pub fn plan(
     let is_wanted = |criterion: &&Criterion| phase == CheckPhase::Baseline || criterion.checked;
     let mut others: Vec<&Criterion> = task.criteria.iter().filter(is_wanted).collect();
     let cost = |command: &str| millis.get(command).copied().unwrap_or(0);
-    let (mut left, mut most) = (u64::MAX, u64::MAX);
-    if let CheckPhase::Iteration { others: budget, turn, .. } = phase {
-        most = u64::try_from(budget.as_millis()).unwrap_or(u64::MAX);
-        left = most.min(planned.iter().map(|check: &PlannedCheck| cost(&check.command)).sum());
+    // Checks of a moment count alike, so that the same ones run each time.
+    let seconds = |command: &str| cost(command).div_ceil(1000).max(1);
+    let (mut left, mut budget, mut is_first) = (u64::MAX, u64::MAX, false);
+    if let CheckPhase::Iteration { others: most, turn, .. } = phase {
+        budget = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        left = planned.iter().map(|check: &PlannedCheck| seconds(&check.command)).sum();
+        is_first = true;
         let first = usize::try_from(turn).unwrap_or(0) % others.len().max(1);
         others.rotate_left(first);
     }
     for command in others.iter().flat_map(|it| &it.verify).map(|verify| &verify.command) {
-        let cost = cost(command);
-        if cost <= left.max(most) && !planned.iter().any(|check| check.command == *command) {
-            left = left.saturating_sub(cost);
-            most = 0;
+        let is_cheap = cost(command) <= budget && (is_first || seconds(command) <= left);
+        if is_cheap && !planned.iter().any(|check| check.command == *command) {
+            left = left.saturating_sub(seconds(command));
+            budget -= cost(command);
+            is_first = false;
             add(&mut planned, task, command);
         }
     }
@@ -177,15 +181,15 @@ mod tests {
         let planned = |turn, own: u64| {
             let phase =
                 CheckPhase::Iteration { focus: &focus, others: Duration::from_secs(30), turn };
-            let millis = ["a", "b", "c"].map(|it| (it.to_owned(), 40));
+            let millis = ["a", "b", "c"].map(|it| (it.to_owned(), 2000));
             let millis = millis.into_iter().chain([("d".to_owned(), own)]).collect();
             let planned = plan(&task, phase, &millis);
             planned.into_iter().map(|check| check.command).collect::<Vec<_>>().join("")
         };
-        let alone = [0, 1, 2, 3].map(|turn| planned(turn, 20));
+        let alone = [0, 1, 2, 3].map(|turn| planned(turn, 900));
         assert_eq!(alone, ["da", "db", "dc", "da"]);
-        assert_eq!(planned(1, 80), "dbc");
-        assert_eq!(planned(1, 120), "dbca");
+        assert_eq!(planned(1, 4000), "dbc");
+        assert_eq!(planned(1, 6000), "dbca");
     }
 
     #[test]
