@@ -25,8 +25,20 @@ use super::profile::Overlay;
 const LARGEST: u64 = 1 << 20;
 
 /// Folders beside `bin` that make the folder above both an installation.
-const PARTS: [&str; 8] =
-    ["lib", "lib64", "libexec", "share", "versions", "installs", "toolchains", "packages"];
+const PARTS: [&str; 12] = [
+    "lib",
+    "lib64",
+    "libexec",
+    "share",
+    "include",
+    "etc",
+    "versions",
+    "installs",
+    "toolchains",
+    "packages",
+    "envs",
+    "conda-meta",
+];
 
 /// The caller's knowledge of secrets.
 pub struct Secrets<'a> {
