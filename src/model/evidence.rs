@@ -46,6 +46,9 @@ pub struct Evidence {
     pub protected: Vec<PathChange>,
     /// Files that the human left in the tree and the agent committed, changed or removed.
     pub human: Vec<PathChange>,
+    /// A commit has one of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub human_committed: bool,
     /// Files of the task folder that only the runner writes and that differ.
     pub state_files: Vec<PathChange>,
     /// The change of guardrails.md.

@@ -242,7 +242,7 @@ each_field! {
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
-        repositories, protected, human, state_files, guardrails, state_uncommitted, settings, around,
+        repositories, protected, human, human_committed, state_files, guardrails, state_uncommitted, settings, around,
         progress, progress_rewritten, checks, flaky, wrote, unmoved, put_back, before, red_at_start,
         undecided, proven,
     }

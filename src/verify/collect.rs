@@ -150,6 +150,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         repositories: repositories.into_iter().collect(),
         protected: cut(net.iter().filter(protected).cloned().collect()),
         human: cut(human),
+        human_committed: seen.human_committed().next().is_some(),
         state_files: seen.records(&now),
         guardrails: seen.guardrails(&now),
         state_uncommitted: status
@@ -226,11 +227,16 @@ impl Seen<'_> {
         touched.retain(|change| {
             !self.inputs.sealed || change.kind == ChangeKind::Added || self.by_agent(&change.path)
         });
-        let committed = self.commits.iter().flat_map(|commit| &commit.paths);
-        touched.extend(committed.filter(|change| self.is_humans(&change.path)).cloned());
+        touched.extend(self.human_committed().cloned());
         touched.sort();
         touched.dedup_by(|a, b| a.path == b.path);
         Ok(touched)
+    }
+
+    /// The human's own files that commits have.
+    fn human_committed(&self) -> impl Iterator<Item = &PathChange> {
+        let committed = self.commits.iter().flat_map(|commit| &commit.paths);
+        committed.filter(|change| self.is_humans(&change.path))
     }
 
     /// Secrets that are in the history of the branch now; one that was there before is

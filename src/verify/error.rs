@@ -310,6 +310,12 @@ pub enum RepoProblem {
         /// The uncommitted files outside the task's folder.
         changes: Vec<PathChange>,
     },
+    /// Uncommitted work may stay, and some of it is staged.
+    #[error("there are staged changes, which an agent's `git commit` would include:{}", listed(.changes))]
+    Staged {
+        /// The staged files outside the task's folder.
+        changes: Vec<PathChange>,
+    },
     /// The task is not in this repository.
     #[error("the task's folder {folder} is outside the repository {root}")]
     TaskOutside {
@@ -389,6 +395,12 @@ impl RepoProblem {
             Self::Dirty { .. } => "commit it, stash it with git stash -u, or keep it with \
                                    --allow-dirty: a run then never commits, resets or loses it"
                 .into(),
+            Self::Staged { .. } => {
+                "commit them (git commit), stash them (git stash, later git stash \
+                                    pop --index), or unstage them (git restore --staged .): \
+                                    --allow-dirty keeps changes that are not staged"
+                    .into()
+            }
             Self::TaskOutside { .. } => "move the task's folder into the repository".into(),
             Self::BranchName { .. } => "use letters, digits, `-`, `_` and `/`".into(),
             Self::BranchElsewhere { name, .. } => {

@@ -418,14 +418,20 @@ impl Case<'_> {
         }
         if !evidence.human.is_empty() {
             let paths = format::changes(&evidence.human);
+            let undone =
+                if evidence.human_committed { "The turn's commits are undone. " } else { "" };
             self.find(
                 FindingKind::HumanWorkTouched,
                 Weight::Fails,
                 format!(
-                    "The human's uncommitted files were committed, changed or removed: {paths}. Do not \
-                     touch them, and commit your own files by name."
+                    "The human's uncommitted files were committed, changed or removed: {paths}. \
+                     {undone}Do not touch them, and commit your own files by name."
                 ),
             );
+            if evidence.human_committed {
+                // The files stay in the working tree, uncommitted as they were.
+                self.repairs.push(Repair::BackToCheckpoint);
+            }
         }
     }
 

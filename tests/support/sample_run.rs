@@ -87,6 +87,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         repositories: vec![],
         protected: vec![],
         human: vec![],
+        human_committed: false,
         state_files: vec![],
         settings: vec![],
         around: vec![],

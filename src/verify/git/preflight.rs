@@ -7,13 +7,14 @@
 use std::fs;
 use std::path::{Component, PathBuf};
 
-use git2::{BranchType, ErrorCode, Repository};
+use git2::{BranchType, ErrorCode, IndexEntryExtendedFlag, ObjectType, Repository};
 
 use super::git_repo::GitRepo;
 use super::history::Head;
 use super::operation::in_progress;
 use super::plain::{io_error, oid};
 use super::suspects::at_once;
+use crate::model::PathChange;
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
@@ -54,6 +55,10 @@ impl GitRepo {
         if dirt == Dirt::Refuse && !dirty.is_empty() {
             return Err(RepoProblem::Dirty { changes: dirty });
         }
+        let staged = self.staged(&repo, &dirty)?;
+        if !staged.is_empty() {
+            return Err(RepoProblem::Staged { changes: staged });
+        }
         if let Branch::Named(name) = branch {
             self.take_branch(&repo, name, head)?;
         }
@@ -67,6 +72,32 @@ impl GitRepo {
             ignored,
             submodules: submodules.iter().map(|module| module.path().to_owned()).collect(),
         })
+    }
+
+    /// The changes that the index holds: an agent's `git commit` would include them. A file that is
+    /// only announced (`git add --intent-to-add`) is not in a commit.
+    fn staged(
+        &self,
+        repo: &Repository,
+        dirty: &[PathChange],
+    ) -> Result<Vec<PathChange>, VerifyError> {
+        if dirty.is_empty() {
+            return Ok(Vec::new());
+        }
+        let failed = self.failed("read the index");
+        let head = self.head_tree(repo)?;
+        let mut index = repo.index().map_err(&failed)?;
+        index.read(false).map_err(failed)?;
+        let is_staged = |change: &&PathChange| {
+            let held = head.get_path(&change.path).ok();
+            let held = held.filter(|entry| entry.kind() != Some(ObjectType::Tree));
+            let held = held.map(|entry| (entry.id(), entry.filemode().unsigned_abs()));
+            let announced = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
+            let entry = index.get_path(&change.path, 0);
+            let entry = entry.filter(|entry| entry.flags_extended & announced == 0);
+            held != entry.map(|entry| (entry.id, entry.mode))
+        };
+        Ok(dirty.iter().filter(is_staged).cloned().collect())
     }
 
     /// The first look at index and tree tells whether this program can read them.

@@ -50,6 +50,7 @@ fn good() -> Evidence {
         repositories: Vec::new(),
         protected: Vec::new(),
         human: Vec::new(),
+        human_committed: false,
         state_files: Vec::new(),
         guardrails: SignsChange::Unchanged,
         state_uncommitted: Vec::new(),

@@ -201,10 +201,10 @@ fn the_humans_files_are_never_kept_reset_or_lost() {
     scene.write("notes/mine.txt", "the human's\n");
     scene.remove("tests/other.py");
     scene.write("src/lib.txt", "staged by the human\n");
-    scene.git(&["add", "src/lib.txt"]);
-    let before = scene.porcelain();
     let repo = scene.repo();
     let human = scene.preflight(Branch::Current, Dirt::Protect).expect("ready").human;
+    scene.git(&["add", "src/lib.txt"]);
+    let before = scene.porcelain();
     let checkpoint = repo.checkpoint().expect("checkpoint");
 
     scene.write("work.txt", "the agent's\n");

@@ -201,27 +201,42 @@ turns:
     ");
 }
 
-#[test]
-fn beside_a_humans_unfinished_work_which_stays_byte_for_byte_as_it_was() {
-    let repo = Repo::with(TASK, &[("human.txt", "old\n"), ("staged.txt", "old\n")]);
+/// A human's unfinished work of every kind that is not staged.
+fn unfinished() -> Repo {
+    let repo = Repo::with(TASK, &[("human.txt", "old\n"), ("gone.txt", "old\n")]);
     repo.write("human.txt", "half a sent");
-    repo.write("staged.txt", "staged\n");
-    repo.git(&["add", "staged.txt"]);
-    repo.write("staged.txt", "staged, and changed again\n");
+    std::fs::remove_file(repo.path("gone.txt")).expect("removed");
     repo.write("dir/untracked.bin", b"\x00\xff\n");
     repo.write("added.txt", "intent\n");
     repo.git(&["add", "--intent-to-add", "added.txt"]);
-    let human = |repo: &Repo| {
-        let index = repo.git(&["ls-files", "--stage", "human.txt", "staged.txt", "added.txt"]);
-        let files = ["human.txt", "staged.txt", "dir/untracked.bin", "added.txt"];
-        let files = files.map(|path| std::fs::read(repo.path(path)).expect("it is there"));
-        (index, repo.status(), repo.git(&["diff"]), repo.git(&["diff", "--cached"]), files)
+    repo
+}
+
+/// The human's files, and what git says of them.
+fn humans(repo: &Repo) -> [String; 7] {
+    let read = |path: &str| {
+        String::from_utf8_lossy(&std::fs::read(repo.path(path)).unwrap_or_default()).into_owned()
     };
-    let before = human(&repo);
+    [
+        repo.git(&["ls-files", "--stage", ".", ":!tasks", ":!out.txt"]),
+        repo.status(),
+        repo.git(&["diff"]),
+        repo.git(&["diff", "--cached"]),
+        read("human.txt"),
+        read("dir/untracked.bin"),
+        read("added.txt"),
+    ]
+}
+
+#[test]
+fn beside_a_humans_unfinished_work_which_stays_byte_for_byte_as_it_was() {
+    let repo = unfinished();
+    let before = humans(&repo);
     let refused = repo.run(HONEST, &[]);
     assert_eq!(refused.code, Some(8), "{}", refused.stderr);
-    assert_eq!(human(&repo), before);
+    assert_eq!(humans(&repo), before);
 
+    // As an agent commits: all that is staged.
     let ran = repo.run(
         r#"
 turns:
@@ -229,11 +244,11 @@ turns:
   - write: {path: out.txt, text: "hello\n"}
   - tick: "{criterion}"
   - progress: said hello
-  - run: "git add out.txt tasks/demo && git commit -qm 'ralph(demo): say hello' -- out.txt tasks/demo"
+  - run: "git add out.txt tasks/demo && git commit -qm 'ralph(demo): say hello'"
 "#,
         &["--allow-dirty", "--max-iterations", "1"],
     );
-    assert_eq!(human(&repo), before);
+    assert_eq!(humans(&repo), before);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: pass check
     exit 3: limit_reached
@@ -245,10 +260,89 @@ turns:
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     left:  A added.txt
+    left:  D gone.txt
     left:  M human.txt
-    left: MM staged.txt
     left: ?? dir/untracked.bin
     ");
     let names = repo.git(&["log", "--name-only", "--format=", "HEAD~2.."]);
-    assert!(!names.contains("human") && !names.contains("staged"), "{names}");
+    assert!(!names.contains("human") && !names.contains("gone"), "{names}");
+}
+
+/// An agent's `git commit` includes all that is staged.
+#[test]
+fn staged_work_of_a_human_is_refused_and_stays_staged() {
+    let cases = [
+        ("changed a.txt", Some("staged\n"), None),
+        ("changed a.txt", Some("staged\n"), Some("changed again\n")),
+        ("changed a.txt", Some("staged\n"), Some("old\n")),
+        ("added secret.env", Some("TOKEN=1\n"), None),
+        ("removed a.txt", None, None),
+    ];
+    for (listed, staged, then) in cases {
+        let repo = Repo::with(TASK, &[("a.txt", "old\n")]);
+        repo.write("notes.md", "not staged\n");
+        let path = listed.split(' ').next_back().expect("a path");
+        match staged {
+            Some(text) => repo.write(path, text),
+            None => std::fs::remove_file(repo.path(path)).expect("removed"),
+        }
+        repo.git(&["add", path]);
+        if let Some(text) = then {
+            repo.write(path, text);
+        }
+        let before = humans(&repo);
+        let ran = crate::repo::finish(repo.run_command(HONEST, &["--allow-dirty"]));
+        let expected = format!(
+            "error: there are staged changes, which an agent's `git commit` would include:\n  \
+             {listed}\nhint: commit them (git commit), "
+        );
+        assert_eq!(ran.code, Some(8), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
+        assert_eq!(humans(&repo), before);
+        // The hint's last way: nothing is staged, and nothing is lost.
+        repo.git(&["restore", "--staged", "."]);
+        let ran = repo.run(HONEST, &["--allow-dirty", "--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+/// It is staged during the run, which the guard cannot see in a script.
+#[test]
+fn a_commit_with_a_humans_unfinished_work_is_undone_and_the_work_stays() {
+    let task = format!("---\nallow: [\"sh stage.sh\"]\n---\n{TASK}");
+    let repo = Repo::with(&task, &[("human.txt", "old\n"), ("stage.sh", "git add .\n")]);
+    repo.write("human.txt", "half a sent");
+    repo.write("new.txt", "mine\n");
+    let turn = |stage: &str| {
+        format!(
+            "- times: 1\n  steps:\n  - write: {{path: out.txt, text: \"hello\\n\"}}\n  - tick: \"{{criterion}}\"\n  \
+             - progress: said hello\n{stage}  - run: \"git add out.txt tasks/demo && git commit -qm 'ralph(demo): hello'\"\n"
+        )
+    };
+    let script = format!("turns:\n{}{}", turn("  - run: sh stage.sh\n"), turn(""));
+    let ran = repo.run(&script, &["--allow-dirty", "--max-iterations", "2"]);
+    assert!(ran.stdout.contains("The turn's commits are undone."), "{}", ran.stdout);
+    insta::assert_snapshot!(story(&repo, &ran), @r#"
+    iteration 1: fail
+      fails: human_work_touched
+      mended: back_to_checkpoint
+      mended: restore_task {"keep_tick":false}
+    iteration 2: pass check
+    exit 3: limit_reached
+    - [x] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, proven by check, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): hello
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    left:  M human.txt
+    left: ?? new.txt
+    "#);
+    let names = repo.git(&["log", "--name-only", "--format=", "HEAD~3.."]);
+    assert!(!names.contains("human.txt"), "{names}");
+    assert_eq!(repo.read("human.txt"), "half a sent");
+    assert_eq!(repo.read("new.txt"), "mine\n");
 }
