@@ -1,7 +1,7 @@
 //! The standing of a criterion in words, for `status` and `check`.
 
 use crate::model::{Criterion, CriterionState, Proof, TaskState};
-use crate::report::{count, sentence};
+use crate::report::{count, message};
 
 /// The proof of a criterion. An open box tells of work to do, whatever was proven before.
 pub(super) fn proof(criterion: &Criterion, state: &TaskState) -> Option<Proof> {
@@ -41,7 +41,7 @@ pub(super) fn standing(criterion: &Criterion, state: &TaskState) -> Option<Strin
 pub(super) fn why_held(criterion: &Criterion, state: &TaskState) -> Option<String> {
     let entry = state.find(&criterion.key).filter(|_| proof(criterion, state).is_none())?;
     let reason = &entry.held.as_ref()?.reason;
-    (!reason.is_empty()).then(|| format!("held because: {}", sentence(reason)))
+    (!reason.is_empty()).then(|| format!("held because: {}", message(reason)))
 }
 
 /// Does an agent wait for a human before it works on a criterion?

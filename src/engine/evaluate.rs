@@ -9,6 +9,7 @@ use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
 use super::proof::ProofDepth;
 use super::run::Run;
+use crate::agent::Denials;
 use crate::model::{
     ChangeKind, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome, Proof,
     Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
@@ -67,6 +68,9 @@ impl Run {
         }
         let evidence = collected.evidence;
         let mut verdict = self.by_place(self.judge(&evidence));
+        if worked(&evidence).is_none() {
+            tell_denied(&mut verdict, &denials);
+        }
         if let TurnEnd::Stuck(stuck) = &turn.end {
             tell_stuck(&mut verdict, stuck);
         }
@@ -310,6 +314,16 @@ impl Run {
 fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
     let message = format!("The turn had to be ended: {stuck}. Do not wait, and do not repeat it.");
     tell_first(verdict, FindingKind::TurnStuck, message);
+}
+
+/// Adds what the guard denied, if it may be why the work is not finished.
+fn tell_denied(verdict: &mut Verdict, denials: &Denials) {
+    let first = verdict.findings.first().map(|finding| finding.kind);
+    let is_unfinished = first.is_some_and(FindingKind::is_unfinished);
+    if verdict.result == VerdictResult::Fail && is_unfinished && !denials.is_empty() {
+        let said = denials.to_string().replacen("the", "The", 1);
+        tell_first(verdict, FindingKind::Denied, format!("{said}."));
+    }
 }
 
 /// Adds a finding before all others if the verdict is a failure, and after them otherwise.

@@ -124,6 +124,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         // Not looked at here, or never a failure.
         | FindingKind::NotReproducible
         | FindingKind::TurnStuck
+        | FindingKind::Denied
         | FindingKind::RecipeFailed
         | FindingKind::WrongPrefix
         | FindingKind::TaskReformatted

@@ -7,7 +7,7 @@ use super::EngineError;
 use super::iteration::Iteration;
 use super::order::skipped;
 use super::run::Run;
-use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _, Task};
+use crate::model::{CriterionKey, EventKind, FindingKind, OnStuck, Outcome, Record as _, Task};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
@@ -19,7 +19,9 @@ impl Run {
         then: OnStuck,
     ) -> Result<Option<Outcome>, EngineError> {
         let key = &iteration.criterion.key;
-        let why = self.feedback.get(key).and_then(|findings| findings.first());
+        let findings = self.feedback.get(key).map(Vec::as_slice).unwrap_or_default();
+        // The guard's denials are counted over all attempts, and follow.
+        let why = findings.iter().find(|finding| finding.kind != FindingKind::Denied);
         let why = why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone());
         let saved = match then {
             OnStuck::Stop => None,

@@ -168,12 +168,21 @@ pub enum FindingKind {
     UndecidedCall,
     /// The runner had to end the turn: it hung, or did the same thing again and again.
     TurnStuck,
+    /// The guard denied calls, and the work was not finished.
+    Denied,
     /// The criterion's recipe failed, or its runner gave no answer.
     RecipeFailed,
     /// progress.md has no entry of this iteration.
     NoProgressEntry,
     /// Only a commit speaks for it, and checks are required.
     CheckRequired,
+}
+
+impl FindingKind {
+    /// Does it only say that the work is not done, and not what is wrong with it?
+    pub fn is_unfinished(self) -> bool {
+        matches!(self, Self::NotTicked | Self::NoCommit | Self::EmptyCommit | Self::Uncommitted)
+    }
 }
 
 /// A repair the runner makes, and says so.

@@ -11,6 +11,7 @@ use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle, TermLike};
 
 use super::live_line::LiveLine;
+use super::repeats::Repeats;
 use super::{format, providers, summary};
 use crate::model::{
     Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Totals, Verdict, VerdictResult,
@@ -42,6 +43,8 @@ pub struct Console {
     refresh: Refresh,
     clock: Clock,
     live: Option<Live>,
+    /// The denials of this iteration.
+    denials: Repeats,
 }
 
 /// The live line.
@@ -80,7 +83,14 @@ impl Console {
         refresh: Refresh,
         clock: Clock,
     ) -> Self {
-        Self { terminal: LiveLine::new(terminal), colors, refresh, clock, live: None }
+        Self {
+            terminal: LiveLine::new(terminal),
+            colors,
+            refresh,
+            clock,
+            live: None,
+            denials: Repeats::default(),
+        }
     }
 
     /// The terminal, for those who ask a question on it.
@@ -208,7 +218,7 @@ impl Reporter for Console {
             }
             EventKind::Notice { message } => {
                 let note = self.painted("note:", Style::new().yellow());
-                self.print(&format!("{note} {}", format::sentence(message)))?;
+                self.print(&format!("{note} {}", format::message(message)))?;
             }
             EventKind::BaselineChecked { checks } => {
                 for line in format::baseline(checks) {
@@ -216,6 +226,7 @@ impl Reporter for Console {
                 }
             }
             EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
+                self.denials = Repeats::default();
                 let lead = match attempt {
                     0 | 1 => format!("iteration {iteration} · "),
                     again => format!("iteration {iteration} · attempt {again} · "),
@@ -233,7 +244,11 @@ impl Reporter for Console {
                 Answer::Allow => {}
                 Answer::Deny => {
                     self.change(|iteration| iteration.denied += 1);
-                    self.print(&format::denial(tool, input, rule, reason))?;
+                    if let Some(line) =
+                        self.denials.first(format::denial(tool, input, rule, reason))
+                    {
+                        self.print(&line)?;
+                    }
                 }
             },
             EventKind::ToolFinished { .. } => self.change(|iteration| iteration.calls += 1),
@@ -255,6 +270,9 @@ impl Reporter for Console {
                 let millis = format::millis(since, event.time);
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.end();
+                for line in self.denials.counts() {
+                    self.print(&line)?;
+                }
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
             EventKind::CriterionBlocked { .. }

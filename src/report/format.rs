@@ -16,8 +16,10 @@ use crate::model::{
 
 /// Columns that a criterion's text may take in a line.
 const CRITERION: usize = 100;
-/// Columns that a finding, a command or a reason may take in a line.
+/// Columns that a command or a text of others may take in a line.
 const SENTENCE: usize = 240;
+/// Columns that a message of our own may take in a line.
+const MESSAGE: usize = 1200;
 
 /// Makes one line without control characters: white space becomes one space, control characters
 /// become their pictures (`␛`), and characters that change the reading direction become U+FFFD.
@@ -84,9 +86,16 @@ pub(super) fn criterion(key: &CriterionKey) -> String {
     }
 }
 
-/// A reason, a finding, a command: one bounded line.
-pub fn sentence(text: &str) -> String {
+/// A command, or a text of others: one bounded line.
+pub(super) fn sentence(text: &str) -> String {
     shown(text, SENTENCE)
+}
+
+/// A finding, a denial, a notice: its first line whole, because it ends with what helps. An excerpt
+/// that follows is shown as far as a sentence has room.
+pub fn message(text: &str) -> String {
+    let first = shown(text.lines().next().unwrap_or_default(), MESSAGE);
+    if measure_text_width(&first) < SENTENCE { sentence(text) } else { first }
 }
 
 /// `1 commit`, `2 commits`.
@@ -127,9 +136,9 @@ pub(super) fn millis(since: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
 pub(super) fn denial(tool: &str, input: &Value, rule: &str, reason: &str) -> String {
     // The guard's own reasons name the rule and the denied part of the call.
     if reason.starts_with("Denied (") {
-        return format!("  {}", sentence(reason));
+        return format!("  {}", message(reason));
     }
-    format!("  denied: {}: {} ({})", call(tool, input), sentence(reason), sentence(rule))
+    format!("  denied: {}: {} ({})", call(tool, input), message(reason), sentence(rule))
 }
 
 /// A tool call: its tool, and its command or path where it has one.
@@ -206,7 +215,7 @@ fn first_against(verdict: &Verdict) -> String {
         verdict.findings.iter().filter(|finding| finding.weight != Weight::Said).collect();
     if let Some((first, more)) = against.split_first() {
         // Writing to a String does not fail.
-        let _ = write!(text, ": {}", sentence(&first.message));
+        let _ = write!(text, ": {}", message(&first.message));
         if !more.is_empty() {
             let _ = write!(text, " (and {} more)", more.len());
         }
@@ -237,7 +246,7 @@ pub(super) fn turn(turn: &Turn) -> String {
     }
     match &turn.end {
         TurnEnd::EndTurn => "the agent ended its turn".to_owned(),
-        TurnEnd::CutByDenial { reason } => format!("ended by a denial: {}", sentence(reason)),
+        TurnEnd::CutByDenial { reason } => format!("ended by a denial: {}", message(reason)),
         TurnEnd::Lost => "lost the connection to the agent".to_owned(),
         TurnEnd::Interrupted => "interrupted".to_owned(),
         TurnEnd::Other(reason) => format!("the agent stopped: {}", sentence(reason)),
@@ -307,7 +316,7 @@ fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>, denied: Option
     };
     let kept =
         kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
-    let denied = denied.map_or_else(String::new, |denied| format!("; {}", sentence(denied)));
+    let denied = denied.map_or_else(String::new, |denied| format!("; {}", message(denied)));
     format!("STUCK {}: no attempts left, {then}{kept}{denied}", criterion(key))
 }
 
@@ -318,7 +327,7 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
             blocked(criterion, *then, kept.as_deref(), denied.as_deref())
         }
         EventKind::CriterionSkipped { criterion: key, reason, .. } => {
-            format!("SKIPPED {}: {}", criterion(key), sentence(reason))
+            format!("SKIPPED {}: {}", criterion(key), message(reason))
         }
         EventKind::CriterionHeld { criterion: key, kept, .. } => {
             format!("held for review: {} (git show {kept})", criterion(key))
@@ -330,12 +339,12 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
 
 /// A criterion that was proven and is not any more.
 pub fn reopened(key: &CriterionKey, reason: &str) -> String {
-    format!("REOPENED {}: {}", criterion(key), sentence(reason))
+    format!("REOPENED {}: {}", criterion(key), message(reason))
 }
 
 /// A check of the whole task that fails at the end.
 pub(super) fn task_check_failed(reason: &str) -> String {
-    format!("RED {}", sentence(reason))
+    format!("RED {}", message(reason))
 }
 
 /// Why a run ended; `done` says what a success rests on.
@@ -351,7 +360,7 @@ pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> Strin
             Limit::Tokens => "Stopped: token limit reached (--max-tokens)",
         }
         .to_owned(),
-        Outcome::Stuck { reason } => format!("Stuck: {}", sentence(reason)),
+        Outcome::Stuck { reason } => format!("Stuck: {}", message(reason)),
         Outcome::AgentUnusable { fault } => {
             format!("Stopped: the agent is unusable: {}", sentence(&fault.message))
         }
@@ -362,7 +371,7 @@ pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> Strin
             if *estimated { " (estimated)" } else { "" }
         ),
         Outcome::Tampered { reason } => {
-            format!("Stopped: tampering detected: {}", sentence(reason))
+            format!("Stopped: tampering detected: {}", message(reason))
         }
         Outcome::Interrupted { signal } => match signal {
             1 => "Interrupted (SIGHUP)".to_owned(),
@@ -373,7 +382,7 @@ pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> Strin
         // The error has the details: it is printed in full after the table.
         Outcome::CannotGoOn { reason, .. } => {
             let first = reason.lines().next().unwrap_or_default();
-            format!("Stopped: {}", sentence(first.trim_end_matches(':')))
+            format!("Stopped: {}", message(first.trim_end_matches(':')))
         }
     }
 }

@@ -15,13 +15,14 @@ mod plain;
 mod premium;
 mod progress_md;
 mod providers;
+mod repeats;
 mod stream_lines;
 mod summary;
 
 pub use activity_log::ActivityLog;
 pub use console::{Colors, Console, Refresh};
 pub use cost_log::CostLog;
-pub use format::{count, details, harmless, judged, reopened, sentence};
+pub use format::{count, details, harmless, judged, message, reopened};
 pub use json::Json;
 pub use live_line::LiveLine;
 pub use plain::Plain;

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use chrono::{DateTime, Utc};
 
+use super::repeats::Repeats;
 use super::{format, providers, summary};
 use crate::model::{
     Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, Turn, TurnEnd,
@@ -22,20 +23,35 @@ pub struct Plain {
     since: Option<DateTime<Utc>>,
     /// The findings that were last sent back to the agent in this iteration.
     sent_back: Option<String>,
+    /// The denials of this iteration.
+    denials: Repeats,
+    /// The line of the last decision was shown.
+    told: bool,
+    /// The notes on tests that changed in this run.
+    notes: Repeats,
 }
 
 impl Plain {
     /// Writes to the given stream, in this clock's zone; `width` in columns is for the
     /// summary.
     pub fn new(out: Box<dyn Write + Send>, clock: Clock, width: usize) -> Self {
-        Self { out, clock, width, since: None, sent_back: None }
+        Self {
+            out,
+            clock,
+            width,
+            since: None,
+            sent_back: None,
+            denials: Repeats::default(),
+            told: true,
+            notes: Repeats::default(),
+        }
     }
 
     /// The lines for an event, without the time.
     fn lines(&mut self, event: &Event) -> Vec<String> {
         match &event.kind {
             EventKind::RunStarted { .. } => run_started(event),
-            EventKind::Notice { message } => vec![format!("note: {}", format::sentence(message))],
+            EventKind::Notice { message } => vec![format!("note: {}", format::message(message))],
             EventKind::BaselineChecked { checks } => format::baseline(checks),
             EventKind::AgentStarted { agent, pid } => {
                 let name = agent.as_ref().map_or_else(
@@ -47,6 +63,7 @@ impl Plain {
             EventKind::IterationStarted { iteration, criterion, line, attempt, .. } => {
                 self.since = Some(event.time);
                 self.sent_back = None;
+                self.denials = Repeats::default();
                 vec![format!(
                     "iteration {iteration}: {} (line {line}, attempt {attempt})",
                     format::criterion(criterion)
@@ -54,7 +71,11 @@ impl Plain {
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
-                Answer::Deny => vec![format::denial(tool, input, rule, reason)],
+                Answer::Deny => {
+                    let line = self.denials.first(format::denial(tool, input, rule, reason));
+                    self.told = line.is_some();
+                    line.into_iter().collect()
+                }
             },
             EventKind::RecipeStarted { recipe, version, .. } => {
                 let recipe = format::sentence(recipe.as_str());
@@ -65,7 +86,7 @@ impl Plain {
             EventKind::RecipeEnded { .. } => Vec::new(),
             EventKind::StopChecked { findings, sent_back: true, .. } => {
                 let found: Vec<_> =
-                    findings.iter().map(|finding| format::sentence(&finding.message)).collect();
+                    findings.iter().map(|finding| format::message(&finding.message)).collect();
                 let found = found.join(" ");
                 if self.sent_back.as_ref() == Some(&found) {
                     return vec!["  sent back to the agent for the same reason".to_owned()];
@@ -79,11 +100,13 @@ impl Plain {
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 let millis = format::millis(self.since.unwrap_or(event.time), event.time);
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
-                let more = more_findings(verdict, repairs);
-                [format!("iteration {iteration}: {said}")].into_iter().chain(more).collect()
+                let mut lines = self.denials.counts();
+                lines.push(format!("iteration {iteration}: {said}"));
+                lines.extend(self.more_findings(verdict, repairs));
+                lines
             }
             EventKind::SignAdded { sign, .. } => {
-                vec![format!("sign added to guardrails.md: {}", format::sentence(sign))]
+                vec![format!("sign added to guardrails.md: {}", format::message(sign))]
             }
             EventKind::CriterionBlocked { .. }
             | EventKind::CriterionSkipped { .. }
@@ -107,12 +130,39 @@ impl Plain {
                 format::duration(format::millis(event.time, *until)),
                 format::sentence(reason)
             )],
+            // The line of the denial has more.
+            EventKind::TurnEnded {
+                turn: Turn { fault: None, end: TurnEnd::CutByDenial { .. }, .. },
+                ..
+            } if !self.told => Vec::new(),
             EventKind::TurnEnded { turn, .. } => turn_ended(turn).into_iter().collect(),
             EventKind::PromptSent { .. }
             | EventKind::ToolFinished { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::RunEnded { .. } => Vec::new(),
         }
+    }
+
+    /// The lines of the findings that the result line does not show. It shows the first one against
+    /// the criterion, and the repair of a missing progress line. What is true of the whole run is
+    /// said once.
+    fn more_findings(&mut self, verdict: &Verdict, repairs: &[Repair]) -> Vec<String> {
+        let is_repaired = |finding: &Finding| {
+            finding.kind == FindingKind::NoProgressEntry && repairs.contains(&Repair::ProgressLine)
+        };
+        let mut findings: Vec<&Finding> =
+            verdict.findings.iter().filter(|finding| !is_repaired(finding)).collect();
+        if let Some(first) = findings.iter().position(|finding| finding.weight != Weight::Said) {
+            findings.remove(first);
+        }
+        let lines = findings.into_iter().filter_map(|finding| {
+            let line = format!("  {}", format::message(&finding.message));
+            if matches!(finding.kind, FindingKind::HarnessChanged | FindingKind::TestIsNew) {
+                return self.notes.first(line);
+            }
+            Some(line)
+        });
+        lines.collect()
     }
 }
 
@@ -149,20 +199,6 @@ fn turn_ended(turn: &Turn) -> Option<String> {
             Some(format!("  {}", format::turn(turn)))
         }
     }
-}
-
-/// The lines of the findings that the result line does not show. It shows the first one against
-/// the criterion, and the repair of a missing progress line.
-fn more_findings(verdict: &Verdict, repairs: &[Repair]) -> Vec<String> {
-    let is_repaired = |finding: &Finding| {
-        finding.kind == FindingKind::NoProgressEntry && repairs.contains(&Repair::ProgressLine)
-    };
-    let mut findings: Vec<&Finding> =
-        verdict.findings.iter().filter(|finding| !is_repaired(finding)).collect();
-    if let Some(first) = findings.iter().position(|finding| finding.weight != Weight::Said) {
-        findings.remove(first);
-    }
-    findings.iter().map(|finding| format!("  {}", format::sentence(&finding.message))).collect()
 }
 
 impl Reporter for Plain {

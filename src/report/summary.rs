@@ -78,7 +78,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         let reason = criterion.reason.as_deref()?;
         let text = format::shown(&criterion.key.text, room);
         let what = if criterion.skipped { "Skipped" } else { "Held" };
-        Some(format!("{what}: `{text}`: {}", format::sentence(reason)))
+        Some(format!("{what}: `{text}`: {}", format::message(reason)))
     }));
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {

@@ -440,19 +440,11 @@ impl Case<'_> {
         // People and the next prompt read the first finding first. A red check says what is wrong
         // with the work; an open box or a missing commit only says that it is not done.
         let red = |kind| matches!(kind, FindingKind::CheckFailed | FindingKind::Regression);
-        let unfinished = |kind| {
-            matches!(
-                kind,
-                FindingKind::NotTicked
-                    | FindingKind::NoCommit
-                    | FindingKind::EmptyCommit
-                    | FindingKind::Uncommitted
-            )
-        };
         // Checks see only committed files.
         let any_red = self.evidence.uncommitted.is_empty()
             && self.findings.iter().any(|finding| red(finding.kind));
-        self.findings.sort_by_key(|finding| (finding.weight, any_red && unfinished(finding.kind)));
+        self.findings
+            .sort_by_key(|finding| (finding.weight, any_red && finding.kind.is_unfinished()));
         let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
         let result = if has(Weight::Tampering) {
             VerdictResult::Fail

@@ -1,7 +1,7 @@
 //! Plain lines and JSON lines.
 
 use ralph_copilot::events::Emitter;
-use ralph_copilot::model::{EventKind, Record, Reporter, RunId};
+use ralph_copilot::model::{EventKind, Finding, FindingKind, Record, Reporter, RunId, Weight};
 use ralph_copilot::report::{Json, Plain};
 
 use super::{Closed, Paper, clock, feed, sample_run};
@@ -35,6 +35,29 @@ fn findings_that_are_sent_back_again_are_not_repeated() {
         text.lines().filter_map(|line| line.split("sent back to the agent").nth(1)).collect();
     let (first, again) = (": The box is still open.", " for the same reason");
     assert_eq!(told, [first, again, ": Work is left.", first, first]);
+}
+
+/// What is true of the whole run is said once, and again when it changes.
+#[test]
+fn a_note_on_changed_tests_is_said_once() {
+    let of = |wanted: fn(&EventKind) -> bool| {
+        sample_run::events().into_iter().find(|event| wanted(&event.kind)).expect("in the sample")
+    };
+    let mut verdict = of(|kind| matches!(kind, EventKind::VerdictReached { .. }));
+    let mut note = |message: &str| {
+        if let EventKind::VerdictReached { verdict, .. } = &mut verdict.kind {
+            let (kind, weight) = (FindingKind::HarnessChanged, Weight::Said);
+            verdict.findings = vec![Finding { kind, weight, message: message.to_owned() }];
+        }
+        verdict.clone()
+    };
+    let events = [note("One changed."), note("One changed."), note("One, two changed.")];
+    let paper = Paper::default();
+    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &events);
+    let text = paper.text();
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert_eq!(text.matches("One changed.").count(), 1, "{text}");
+    assert_eq!(text.matches("One, two changed.").count(), 1, "{text}");
 }
 
 #[test]

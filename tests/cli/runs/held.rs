@@ -250,3 +250,29 @@ fn held_work_whose_criterion_has_another_wording_is_named() {
         assert!(text.contains(told) && text.contains(&name(&repo)), "{text}");
     }
 }
+
+/// A message's end says what helps: it is never cut off, however long the names in it are.
+#[test]
+fn the_way_out_of_held_work_and_of_a_denial_is_shown_whole_everywhere() {
+    let long = format!("tests/{}.sh", "a-name-that-says-all-there-is-to-say-".repeat(2));
+    let task = TASK.replace("tests/check.sh", &long);
+    let build = BUILD.replace("tests/check.sh", &long);
+    let repo = Repo::with(&task, &[(&long, "exit 1\n"), ("build.sh", &build)]);
+    let script = format!(
+        "turns: [{{on_reject: continue, steps: [{{run: 'echo true > {long}'}}, {{run: sh build.sh}}]}}]"
+    );
+    let ran = finish(repo.run_command(&script, &["--sandbox=off"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let way_out = format!("`may_change: [\"{long}\"]` below it in TASK.md allows it.");
+    let denied = format!("allow it in TASK.md: `may_change: [\"{long}\"]`.");
+    assert!(plain(&ran.stdout).contains(&denied), "{}", ran.stdout);
+    let [status, check] = texts(&repo);
+    let log = repo.ralph(&["log", "demo"]).stdout;
+    assert!(plain(&log).contains(&denied), "{log}");
+    let (lines, summary) = ran.stdout.split_once("criterion  ").expect("a summary");
+    let progress = repo.read("tasks/demo/progress.md");
+    for text in [lines, summary, &status, &check, &log, &progress] {
+        assert!(plain(text).contains(&way_out), "{text}");
+    }
+}

@@ -65,6 +65,28 @@ fn an_agent_that_got_stuck_on_denials_is_told_with_the_most_frequent_one() {
     }
 }
 
+/// An agent whose turn a denial ends is asked again, and may try the same again.
+#[test]
+fn a_denial_that_comes_again_is_told_once_with_its_count_and_first() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{run: git push origin x}]}]";
+    let ran = plain(&repo, script, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let lines = ran.stdout.split("\n\n").next().expect("lines");
+    let denied = "Denied (git.push): `git push origin x` sends to a remote. Nothing was run. \
+                  Instead: commit only; a human pushes.";
+    let told: Vec<&str> = lines.lines().map(|line| &line["00:00:00 ".len()..]).collect();
+    let count = |wanted: &str| told.iter().filter(|line| **line == wanted).count();
+    assert_eq!(count(&format!("  {denied}")), 1, "{lines}");
+    assert_eq!(count("  the denial ended the turn"), 1, "{lines}");
+    assert!(lines.contains("   4 times: Denied (git.push): `git push origin x` sends"), "{lines}");
+    let first = format!("added the missing progress line): The guard denied 4 calls: {denied}");
+    assert!(lines.contains(&first) && progress(&repo).contains(&first), "{lines}");
+    // The sign counts them over all attempts, and says it once.
+    let signs = repo.read("tasks/demo/guardrails.md");
+    assert_eq!(signs.matches("Denied (git.push)").count(), 1, "{signs}");
+}
+
 /// The tree stays as it was, for the human; what the run has to say about it is there as well.
 #[test]
 fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
