@@ -137,6 +137,7 @@ impl DryRun<'_> {
             next_criterion: criterion.key.text.clone(),
             next_line: criterion.line,
             verify_commands: own.chain(self.plan.task.settings.verify.iter().cloned()).collect(),
+            passed_before: false,
             feedback: Vec::new(),
             lessons: match self.plan.settings.lessons {
                 true => lessons_for(self.at.place.root(), &criterion.key.text),

@@ -124,6 +124,24 @@ impl Run {
         let new = self.remember_first(&results, &proved.wrote)?;
         self.rest_on_commits(task, &results, &new)?;
         self.baseline = Baseline::new(results);
+        self.tell_passed(task)
+    }
+
+    /// Names the open criteria whose checks pass before any work.
+    fn tell_passed(&self, task: &Task) -> Result<(), EngineError> {
+        let before = self.baseline.before();
+        let passed = task.criteria.iter().filter(|it| {
+            !it.checked && !self.is_held(&it.key) && self.state.passed_first(it, &before)
+        });
+        for criterion in passed {
+            let (text, line, tick) =
+                (&criterion.key.text, criterion.line, &self.parts.commands.tick);
+            self.notice(&format!(
+                "the check of `{text}` passes before any work, so it proves nothing: only a commit \
+                 counts. If the criterion is met, tick it, and commit: {tick} {line}; otherwise, \
+                 give it a check that fails now"
+            ))?;
+        }
         Ok(())
     }
 

@@ -31,6 +31,7 @@ impl Run {
             next_criterion: criterion.key.text.clone(),
             next_line: criterion.line,
             verify_commands: verify_commands.cloned().collect(),
+            passed_before: self.state.passed_first(criterion, &self.baseline.before()),
             feedback: useful(feedback).map(|finding| finding.message.clone()).collect(),
             lessons: self.lessons_for(&criterion.key.text),
             project_context: parts.project_context.clone(),

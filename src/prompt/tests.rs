@@ -19,6 +19,7 @@ fn values() -> IterationValues {
         next_criterion: "The client retries".into(),
         next_line: 2,
         verify_commands: Vec::new(),
+        passed_before: false,
         feedback: Vec::new(),
         project_context: None,
         commit_hooks: None,
@@ -263,7 +264,7 @@ fn without_a_folder_the_built_in_templates_are_used() {
 #[test]
 fn errors_give_the_place_and_the_reason() {
     let known = "attempt, commit_hooks, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, \
-                 max_attempts, next_criterion, next_line, progress_content, project_context, \
+                 max_attempts, next_criterion, next_line, passed_before, progress_content, project_context, \
                  task_content, task_folder, task_name, verify_commands";
     let unknown = |place: &str, name: &str| {
         format!("iteration.md:{place}: unknown value `{name}`; the known values are: {known}")

@@ -30,6 +30,8 @@ pub struct IterationValues {
     pub next_line: usize,
     /// The commands that the runner will verify it with: the criterion's, then the task's.
     pub verify_commands: Vec<String>,
+    /// Its own commands passed before any work.
+    pub passed_before: bool,
     /// The findings of the last verdict, most important first; the template sees a bullet list.
     #[serde(serialize_with = "bullets")]
     pub feedback: Vec<String>,

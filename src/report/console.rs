@@ -173,6 +173,20 @@ impl Console {
         }
     }
 
+    /// Counts the denials that came again.
+    fn denied(&mut self) -> Result<(), ReportError> {
+        self.denials.counts().iter().try_for_each(|line| self.print(line))
+    }
+
+    /// The time since the iteration began.
+    fn millis(&self, event: &Event) -> u64 {
+        let since = match &self.live {
+            Some(Live { iteration: Some(iteration), .. }) => iteration.since,
+            Some(Live { iteration: None, .. }) | None => event.time,
+        };
+        format::millis(since, event.time)
+    }
+
     /// The result line: its mark and its first word in colour.
     fn result(&self, iteration: u32, verdict: &Verdict, said: &str) -> String {
         let (mark, style) = match verdict.result {
@@ -244,11 +258,8 @@ impl Reporter for Console {
                 Answer::Allow => {}
                 Answer::Deny => {
                     self.change(|iteration| iteration.denied += 1);
-                    if let Some(line) =
-                        self.denials.first(format::denial(tool, input, rule, reason))
-                    {
-                        self.print(&line)?;
-                    }
+                    let line = self.denials.first(format::denial(tool, input, rule, reason));
+                    line.map_or(Ok(()), |line| self.print(&line))?;
                 }
             },
             EventKind::ToolFinished { .. } => self.change(|iteration| iteration.calls += 1),
@@ -263,16 +274,10 @@ impl Reporter for Console {
                 }
             }
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
-                let since = match &self.live {
-                    Some(Live { iteration: Some(iteration), .. }) => iteration.since,
-                    Some(Live { iteration: None, .. }) | None => event.time,
-                };
-                let millis = format::millis(since, event.time);
-                let said = format::result(criterion, verdict, evidence, repairs, millis);
+                self.denied()?;
+                let millis = self.millis(event);
                 self.end();
-                for line in self.denials.counts() {
-                    self.print(&line)?;
-                }
+                let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
             EventKind::CriterionBlocked { .. }

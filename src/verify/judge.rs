@@ -354,7 +354,14 @@ impl Case<'_> {
         if evidence.commits.iter().any(counts) || evidence.worked_before {
             return;
         }
-        let how = format!("Commit the work with `git commit -m '{prefix}…'`.");
+        let mut how = format!("Commit the work with `git commit -m '{prefix}…'`.");
+        if self.claims_met() {
+            how = format!(
+                "Its check passed before any work, so it cannot prove that nothing is left to do. If \
+                 nothing is, leave the box open and say so in {PROGRESS}: only the human can tick \
+                 it (`ralph-copilot tick`), or give it a check that fails. {how}"
+            );
+        }
         if evidence.commits.is_empty() {
             self.find(
                 FindingKind::NoCommit,

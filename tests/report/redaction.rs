@@ -259,6 +259,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
                 next_criterion: secret(),
                 next_line: 1,
                 verify_commands: vec![secret()],
+                passed_before: true,
                 feedback: vec![secret()],
                 lessons: vec![secret()],
                 project_context: Some(secret()),

@@ -220,6 +220,15 @@ impl Case<'_> {
         Proof::Commit
     }
 
+    /// Was the criterion ticked, and did its own checks pass before any work?
+    pub(super) fn claims_met(&self) -> bool {
+        let evidence = self.evidence;
+        let mut own = evidence.before.iter().filter(|it| it.criteria.contains(&evidence.focus));
+        let is_green =
+            |it: &CheckResult| it.passed() && !evidence.red_at_start.contains(&it.command);
+        evidence.task_file.focus_ticked && own.clone().next().is_some() && own.all(is_green)
+    }
+
     /// Formatting can be the work on a criterion only if a check says so.
     fn formatting_alone(&mut self) {
         let evidence = self.evidence;

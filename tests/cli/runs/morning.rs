@@ -21,6 +21,16 @@ fn progress(repo: &Repo) -> String {
     repo.read("tasks/demo/progress.md")
 }
 
+/// What the agent was asked, from the audit.
+fn prompts(repo: &Repo) -> Vec<String> {
+    let files = std::fs::read_dir(repo.path(".ralph/audit")).expect("the audit");
+    let texts = files.map(|file| std::fs::read_to_string(file.expect("a file").path()));
+    let text = texts.map(|text| text.expect("its text")).collect::<String>();
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let prompts = lines.filter(|line: &serde_json::Value| line["hookType"] == "prompt");
+    prompts.map(|line| line["input"].as_str().expect("a prompt").to_owned()).collect()
+}
+
 /// The end of the output only sums up; the reason is far above it.
 #[test]
 fn a_failing_check_is_told_with_the_line_that_says_why() {
@@ -110,6 +120,32 @@ fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     assert_eq!(progress(&repo).matches(line).count(), 1, "{}", progress(&repo));
     assert_eq!(repo.status(), "");
+}
+
+/// Nothing is left to do, and no proof is possible: the human reads it before any attempt, and the
+/// agent in its prompt and in the verdict.
+#[test]
+fn a_check_that_passes_before_any_work_is_named_at_the_start_and_to_the_agent() {
+    let task = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b is there\n  \
+                - verify: `test -e b.txt`\n";
+    let repo = Repo::with(task, &[("a.txt", "a")]);
+    let script = "turns: [{steps: [{tick: '{criterion}'}, {progress: it was there}, {commit: t}]}]";
+    let ran = finish(repo.run_command(script, &["--stuck-threshold", "2"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let (start, rest) = ran.stdout.split_once("iteration 1: ").expect("an iteration");
+    let note = "note: the check of `a is there` passes before any work, so it proves nothing: only \
+                a commit counts. If the criterion is met, tick it, and commit: ralph-copilot tick \
+                demo 3; otherwise, give it a check that fails now\n";
+    assert!(start.contains(note) && !start.contains("b is there"), "{start}");
+    let told = "contain no work. Its check passed before any work, so it cannot prove that nothing \
+                is left to do. If nothing is, leave the box open and say so in progress.md: only the \
+                human can tick it (`ralph-copilot tick`), or give it a check that fails.";
+    assert!(rest.contains(told), "{rest}");
+    let prompts = prompts(&repo);
+    assert_eq!(prompts.len(), 2);
+    let said = "commands passed before any work, so they prove nothing";
+    assert!(prompts.iter().all(|prompt| prompt.contains(said)), "{prompts:?}");
+    assert!(prompts[1].contains(told), "{prompts:?}");
 }
 
 #[test]

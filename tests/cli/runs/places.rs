@@ -214,7 +214,7 @@ fn a_template_with_a_mistake() {
     repo.commit("templates");
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
-    error: REPO/.ralph/templates/iteration.md:1:9: unknown value `next_criterium`; the known values are: attempt, commit_hooks, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, max_attempts, next_criterion, next_line, progress_content, project_context, task_content, task_folder, task_name, verify_commands
+    error: REPO/.ralph/templates/iteration.md:1:9: unknown value `next_criterium`; the known values are: attempt, commit_hooks, commit_prefix, date, feedback, guardrails_content, human_changes, iteration, lessons, max_attempts, next_criterion, next_line, passed_before, progress_content, project_context, task_content, task_folder, task_name, verify_commands
     ");
 }
 

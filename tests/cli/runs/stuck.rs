@@ -214,6 +214,7 @@ fn denials_without_end_are_an_attempt() {
     let ran = repo.run(script, &["--max-iterations", "1"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: fail
+      fails: denied
       fails: not_ticked
       fails: no_commit
       said: no_progress_entry
