@@ -217,6 +217,8 @@ impl Run {
                 self.proven_since_commit.push((key.clone(), *proof));
                 self.baseline.learn_passed(&evidence.checks);
                 self.passed_from.extend(self.origins.remove_entry(key));
+                // Attempts at another criterion are not undone across this work.
+                self.origins.clear();
                 self.feedback.remove(key);
                 self.spent.unclear = 0;
             }

@@ -73,6 +73,8 @@ impl Run {
             for stretch in stretches(&commits, &self.parts.layout) {
                 match stretch {
                     Stretch::Human { from, to } => {
+                        // Attempts are not undone across a human's commit.
+                        self.origins.clear();
                         self.add_human(&mut now, &from, &to)?;
                         self.add_human_later(&commits, &from, &to)?;
                     }

@@ -24,8 +24,8 @@ impl Run {
         let why = findings.iter().find(|finding| finding.kind != FindingKind::Denied);
         let why = why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone());
         let saved = match then {
-            OnStuck::Stop => None,
-            OnStuck::Skip => Some(self.stash_attempt(iteration)?),
+            OnStuck::Stop if !self.has_committed(iteration)? => None,
+            OnStuck::Stop | OnStuck::Skip => Some(self.stash_attempt(iteration)?),
         };
         self.block_criterion(key, iteration.number, &why, saved)
     }
@@ -50,7 +50,10 @@ impl Run {
         self.sign(key, iteration, attempts, &signed)?;
         let then = self.parts.limits.on_stuck;
         let criterion = key.clone();
-        let tail = denied.as_ref().map_or_else(String::new, |denied| format!("; {denied}"));
+        let mut tail = denied.as_ref().map_or_else(String::new, |denied| format!("; {denied}"));
+        if let Some(name) = &saved {
+            tail.push_str(&format!("; its commits are off the branch: git log -p HEAD..{name}"));
+        }
         let kept = saved;
         self.parts.events.record(EventKind::CriterionBlocked { criterion, then, kept, denied })?;
         Ok(match then {
@@ -81,6 +84,14 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Did the attempts at a criterion leave commits on the branch that change more than the task's
+    /// state files?
+    fn has_committed(&self, iteration: &Iteration) -> Result<bool, EngineError> {
+        let parts = &self.parts;
+        let changes = parts.repo.committed_since(&iteration.origin)?;
+        Ok(changes.iter().any(|change| !parts.layout.is_state_file(&change.path)))
     }
 
     /// Saves all attempts at a criterion under a ref, and puts the branch back to the commit

@@ -22,6 +22,8 @@ use crate::verify::{CheckOptions, Checks};
 #[derive(Default)]
 pub(super) struct FakeScript {
     pub(super) acts: VecDeque<Act>,
+    /// What a human does before the next sessions are opened.
+    pub(super) between: VecDeque<Act>,
     /// Why the next sessions cannot be opened.
     pub(super) closed_doors: VecDeque<AgentError>,
     pub(super) prompts: Vec<String>,
@@ -58,6 +60,8 @@ impl Agent for Fake {
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
+        let between = self.script().between.pop_front();
+        between.map(|act| act(&self.place));
         match self.script().closed_doors.pop_front() {
             Some(error) => Err(error),
             None => Ok(Box::new(self.clone())),

@@ -33,7 +33,7 @@ async fn a_claim_without_work_fails_and_its_findings_reach_the_next_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_failed_attempts_stop_the_run_with_a_sign_and_everything_left_to_look_at() {
+async fn three_failed_attempts_stop_the_run_with_a_sign() {
     let acts = (0..3).map(|_| act(|_| ())).collect();
     let mut scene = TestRun::new(TASK, acts);
     let outcome = scene.run().await.expect("an outcome");
@@ -59,6 +59,36 @@ async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_w
     let kept = blocked[1].rsplit(' ').next().expect("a ref");
     assert_eq!(scene.place.git(&["show", &format!("{kept}:work.log")]), "one\none\none");
     assert_eq!(scene.place.read("work.log"), "two\n", "the branch went back before it went on");
+}
+
+/// The branch goes back only as far as the human's commit.
+#[tokio::test(start_paused = true)]
+async fn what_a_human_commits_between_two_attempts_stays_on_the_branch() {
+    for then in [OnStuck::Stop, OnStuck::Skip] {
+        let attempt = |path: &'static str| {
+            act(move |place| {
+                place.write(path, "wrong\n");
+                place.commit("ralph(demo): try");
+            })
+        };
+        let acts = vec![attempt("first"), attempt("second")];
+        let mut scene = TestRun::new("# Demo\n\n- [ ] one\n  - verify: `exists never`\n", acts);
+        scene.limits().attempts = 2;
+        scene.limits().on_stuck = then;
+        scene.script().between.extend([
+            act(|_| ()),
+            act(|place| {
+                place.write("README.md", "the human's\n");
+                place.commit("By a human");
+            }),
+        ]);
+        let outcome = scene.run().await.expect("an outcome");
+        assert!(matches!(outcome, Outcome::Stuck { .. }), "{outcome:?}");
+        assert_eq!(scene.place.read("README.md"), "the human's\n");
+        assert!(scene.place.git(&["log", "--format=%s"]).contains("By a human"));
+        assert!(!scene.place.root.join("second").exists());
+        assert_eq!(scene.place.git(&["show", "refs/ralph/demo/attempts/1:second"]), "wrong");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -93,6 +93,37 @@ fn the_next_command_of_a_stuck_run_works_when_copied() {
     assert_eq!(repo.status(), " M human.txt\n");
 }
 
+/// The branch is as it was before the attempts, so that what was proven holds, and they are kept.
+#[test]
+fn a_stuck_run_takes_the_attempts_off_the_branch_and_names_where_they_are() {
+    let task = "# Two\n\n- [ ] a is there\n  - verify: `test -e a.txt && test ! -e bad.txt`\n- [ ] b is \
+                there\n  - verify: `test -e b.txt`\n";
+    let repo = Repo::new(task);
+    let script = r#"
+turns:
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
+- match: b is there
+  steps: [{write: {path: bad.txt, text: b}}, {tick: "{criterion}"}, {progress: did b}, {commit: b}]
+"#;
+    let ran = finish(repo.run_command(script, &["--stuck-threshold", "2"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(repo.status(), "");
+    assert!(repo.task().contains("- [x] a is there"), "{}", repo.task());
+    assert!(!ran.stdout.contains("REOPENED"), "{}", ran.stdout);
+    assert!(!repo.path("bad.txt").exists() && repo.path("a.txt").exists());
+    let kept = repo.attempts().pop().expect("a kept attempt");
+    assert_eq!(repo.git(&["show", &format!("{kept}:bad.txt")]), "b");
+    let summary = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = format!("its commits are off the branch: git log -p HEAD..{kept}");
+    assert!(summary.contains(&named), "{}", ran.stdout);
+    assert!(repo.git(&["log", "-p", &format!("HEAD..{kept}")]).contains("+b"));
+    // The rest goes on from there.
+    repo.ralph(&["retry", "demo"]);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
 #[test]
 fn retry_clears_the_attempts_and_the_sign_stays() {
     let repo = Repo::new(THREE);

@@ -58,14 +58,14 @@ turns:
     iteration 1: fail
       fails: check_failed
       mended: restore_task {"keep_tick":false}
-    blocked: it builds
+    blocked: it builds, refs/ralph/demo/attempts/2
     exit 4: stuck
     - [ ] it builds
     state: it builds, unproven, 1 attempts failed
     on refs/heads/main
-    commit: ralph(demo): [it builds] - build it
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
+    kept: refs/ralph/demo/attempts/2
     "#);
     assert_eq!(repo.task(), task);
 }
