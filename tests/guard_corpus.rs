@@ -415,7 +415,7 @@ fn what_is_tracked_is_told_by_the_index_also_in_a_worktree() {
         let denied = |line: &str| decide(&bash(line), &before, &OsFiles);
         let decision = denied("rm -f src/lib.rs");
         assert!(
-            decision.rule == "program.delete" && decision.reason.contains("patch"),
+            decision.rule == "program.delete" && decision.reason.contains("git rm FILE"),
             "{decision:?}"
         );
         assert!(

@@ -53,6 +53,37 @@ fn in_a_sandbox_nothing_is_written_outside_and_no_key_is_read() {
     }
 }
 
+/// Git has what is removed, and refuses to remove anything else.
+#[test]
+fn in_a_sandbox_git_removes_what_is_committed_and_nothing_else() {
+    let Some(name) = ["full", "partial"].into_iter().find(|name| has_tier(name)) else { return };
+    let task = "# Demo\n\n- [ ] old is gone\n  - verify: `test ! -e old`\n";
+    let repo = Repo::with(task, &[("old/a.txt", "a\n"), ("old/b.txt", "b\n"), ("c.txt", "c\n")]);
+    let script = r#"
+turns:
+- on_reject: continue
+  steps:
+  - run: "rm -rf old"
+  - run: "git rm -q --force c.txt"
+  - write: {path: c.txt, text: "changed\n"}
+  - run: "git rm -q c.txt || true"
+  - run: "git commit -qm 'ralph(demo): c' c.txt"
+  - run: "git rm -rq old"
+  - tick: "{criterion}"
+  - progress: removed old
+  - commit: remove old
+"#;
+    let ran = repo.run(script, &[&format!("--sandbox={name}")]);
+    assert_eq!(ran.code, Some(0), "{} {:#?}", ran.stderr, ran.events());
+    assert!(!repo.path("old").exists());
+    assert_eq!(repo.read("c.txt"), "changed\n", "{:#?}", ran.events());
+    for told in
+        ["`rm -rf old` deletes old, which git tracks", "`git rm -q --force c.txt` may lose changes"]
+    {
+        assert!(ran.stdout.contains(told), "{told}: {}", ran.stdout);
+    }
+}
+
 /// As after `cargo build`: HOME shows it nowhere, and a check starts in its sandbox all the same.
 #[test]
 fn in_partial_the_runner_itself_may_lie_anywhere_in_home() {

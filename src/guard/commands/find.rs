@@ -148,7 +148,7 @@ impl Judge<'_> {
                 };
                 if let Some(file) = self.cx.tracked().into_iter().flatten().find(found) {
                     let why = format!("it deletes {}, which git tracks", file.display());
-                    return Err(Denial::new("program.delete", why).instead(super::remove::BY_PATCH));
+                    return Err(Denial::new("program.delete", why).instead(super::remove::BY_GIT));
                 }
             }
         }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::git_config::{config, setting_is_harmless};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
-use super::remove::BY_PATCH;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
@@ -55,7 +54,7 @@ impl Judge<'_> {
             return self.names_in(&place, rest);
         }
         if self.sandboxed && verb == "rm" {
-            return Err(denial(&verb, (REMOVES.0, REMOVES.1, BY_PATCH)));
+            return self.removes_tracked(&place, rest);
         }
         intent(&verb, &words)?;
         let full = format!("git {verb}");

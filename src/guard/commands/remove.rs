@@ -1,6 +1,5 @@
 //! Deletions. In a sandbox, a command may remove files that this run created and those that tools
-//! rebuild; files that git tracks are deleted by a patch, and other files that existed before are
-//! kept.
+//! rebuild; `git rm` removes files that git tracks, and other files that existed before are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,12 @@ use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::secrets;
 
 /// How a file that git tracks is deleted.
-pub(super) const BY_PATCH: &str =
-    "delete the file with a patch: the apply_patch tool with `*** Delete File: PATH`";
+pub(super) const BY_GIT: &str = "name what you delete: `git rm FILE` or `git rm -r FOLDER`; git keeps the \
+                      content, and refuses if it has changes that are not committed";
+
+/// Options of `git rm` under which it removes only what HEAD has as it is.
+const CAREFUL: &[&str] =
+    &["-r", "-q", "-n", "-rq", "-qr", "--quiet", "--dry-run", "--ignore-unmatch"];
 
 /// Build output and caches, by their names.
 const REBUILT: &[&str] = &[
@@ -83,17 +86,49 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// Judges `git rm` in a sandbox. Without force, git refuses to remove a file unless HEAD has it
+    /// as it is, so that nothing is lost.
+    pub(super) fn removes_tracked(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
+        let refused = |why: &str| Denial::new("program.delete", why).instead(BY_GIT);
+        let mut paths_only = false;
+        for arg in args {
+            match arg.text() {
+                Some("--") if !paths_only => paths_only = true,
+                Some(option) if !paths_only && option.starts_with('-') => {
+                    if !CAREFUL.contains(&option) {
+                        return Err(refused(
+                            "it may lose changes that are not committed, or keep the file",
+                        ));
+                    }
+                }
+                // Git would expand it.
+                Some(path) if !path.starts_with(':') && !path.contains(['*', '?', '[', '\\']) => {
+                    for path in self.paths(place, arg)? {
+                        let real = self.removed(&path)?;
+                        self.cx.write(&real, WriteKind::Move)?;
+                    }
+                }
+                Some(_) | None => return Err(refused("it does not name what it deletes")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a file that is to be removed. A link goes, and what it leads to stays.
+    fn removed(&mut self, path: &Path) -> Result<PathBuf, Denial> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if !(path.ends_with(".") || path.ends_with("..")) => {
+                Ok(self.cx.resolve(parent)?.path.join(name))
+            }
+            _ => Ok(self.cx.resolve(path)?.path),
+        }
+    }
+
     fn removes(&mut self, path: &Path) -> Result<(), Denial> {
-        // A link goes, and what it leads to stays.
-        let real = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) => self.cx.resolve(parent).map(|real| real.path.join(name)),
-            _ => self.cx.resolve(path).map(|real| real.path),
-        };
-        let Some(real) = self.soften(real)? else { return Ok(()) };
-        let real = if path.ends_with(".") || path.ends_with("..") {
-            self.cx.resolve(path)?.path
-        } else {
-            real
+        let real = self.removed(path);
+        let is_folder = path.ends_with(".") || path.ends_with("..");
+        let Some(real) = (if is_folder { Some(real?) } else { self.soften(real)? }) else {
+            return Ok(());
         };
         if secrets::of_gateway(&real) {
             return Err(secret(&real));
@@ -123,7 +158,7 @@ impl Judge<'_> {
                 "program.delete",
                 format!("it deletes {shown}, which git tracks"),
             )
-            .instead(BY_PATCH));
+            .instead(BY_GIT));
         }
         if self.cx.is_new(&real) || is_rebuilt(&real, &self.cx.policy().workspace) {
             return Ok(());
