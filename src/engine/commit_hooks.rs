@@ -10,16 +10,55 @@ use super::run::Run;
 use crate::model::{FindingKind, Verdict};
 use crate::verify::{RefusedCommit, TreeEdit, TriedCommit};
 
+/// Types of conventional commits. The first one makes no release anywhere.
+const TYPES: [&str; 2] = ["chore:", "feat:"];
+
 impl Run {
     /// Tries the hooks on an empty commit with a message as the agent is told to write them.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
         let refused = self.refused_by_hooks(&[]).await?;
-        for commit in &refused {
+        let title = refused.iter().find(|commit| commit.is_about_its_message());
+        self.commit_hooks = match title {
+            Some(commit) if self.parts.layout.has_no_prefix() => {
+                self.with_a_type(commit).await?.unwrap_or(refused)
+            }
+            Some(_) | None => refused,
+        };
+        for commit in &self.commit_hooks {
             self.notice(&format!("{}; {}", commit.what(), commit.hint()))?;
         }
-        let told: Vec<String> = refused.iter().map(RefusedCommit::told).collect();
-        self.commit_hooks = (!told.is_empty()).then(|| told.join("\n\n"));
         Ok(())
+    }
+
+    /// Puts a type in front of the commits' titles with which the hooks accept them, as those do that
+    /// want conventional commits. Returns what is refused then; none if no type helps.
+    async fn with_a_type(
+        &mut self,
+        refused: &RefusedCommit,
+    ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
+        let plain = self.parts.layout.clone();
+        for start in TYPES {
+            self.parts.layout = plain.clone().with_commit_prefix(start);
+            let now = self.refused_by_hooks(&[]).await;
+            if let Ok(now) = now
+                && !now.iter().any(RefusedCommit::is_about_its_message)
+            {
+                self.notice(&format!(
+                    "{}; commits of this run begin with `{start}`, which it accepts: to choose \
+                     another beginning, set `commit_prefix` in TASK.md",
+                    refused.what()
+                ))?;
+                return Ok(Some(now));
+            }
+        }
+        self.parts.layout = plain;
+        Ok(None)
+    }
+
+    /// What an agent is told of the hooks.
+    pub(super) fn told_of_hooks(&self) -> Option<String> {
+        let told: Vec<String> = self.commit_hooks.iter().map(RefusedCommit::told).collect();
+        (!told.is_empty()).then(|| told.join("\n\n"))
     }
 
     /// Tells which hooks refuse the work that a turn left uncommitted.

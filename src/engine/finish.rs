@@ -9,7 +9,7 @@ use crate::model::{
     Record as _, RunSummary,
 };
 use crate::task;
-use crate::verify::{GUARDRAILS, TASK, keep_list};
+use crate::verify::{GUARDRAILS, RefusedCommit, TASK, keep_list};
 
 impl Run {
     /// Ends a run that cannot go on.
@@ -171,6 +171,10 @@ impl Run {
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());
+        if matches!(outcome, Outcome::Stuck { .. }) {
+            let helps = |it: &RefusedCommit| format!("{}; {}", it.what(), it.hint());
+            steps.extend(self.commit_hooks.iter().map(helps));
+        }
         match outcome {
             Outcome::Proven => {
                 let in_tree = |entry: &CriterionState| entry.proof == Some(Proof::Tree);

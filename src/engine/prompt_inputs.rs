@@ -35,7 +35,7 @@ impl Run {
             feedback: useful(feedback).map(|finding| finding.message.clone()).collect(),
             lessons: self.lessons_for(&criterion.key.text),
             project_context: parts.project_context.clone(),
-            commit_hooks: self.commit_hooks.clone(),
+            commit_hooks: self.told_of_hooks(),
             human_changes: human.paths().map(|path| path.to_string_lossy().into_owned()).collect(),
             attempt: iteration.attempt,
             max_attempts: parts.limits.attempts,

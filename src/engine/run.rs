@@ -23,7 +23,8 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
-    Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, Repo, Table,
+    Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, RefusedCommit,
+    Repo, Table,
 };
 
 /// Starts the agent, as often as needed, with this model if one is named.
@@ -208,8 +209,8 @@ pub struct Run {
     pub(super) passed_at: HashMap<String, Oid>,
     /// How often checks of a criterion were flaky in the proof at the end.
     pub(super) flaky_at_end: HashMap<CriterionKey, u32>,
-    /// What the agent is told of the project's commit hooks, if they refuse.
-    pub(super) commit_hooks: Option<String>,
+    /// What the project's commit hooks refuse.
+    pub(super) commit_hooks: Vec<RefusedCommit>,
     /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
     /// Criteria of which it was said that they are skipped.
@@ -260,7 +261,7 @@ impl Run {
             kept_tasks: Vec::new(),
             passed_at: HashMap::new(),
             flaky_at_end: HashMap::new(),
-            commit_hooks: None,
+            commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
             parts,

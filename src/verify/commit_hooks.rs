@@ -114,6 +114,11 @@ impl RefusedCommit {
         Self { hook, what, said: if said.is_empty() { "nothing".to_owned() } else { said } }
     }
 
+    /// Is it refused for its message, and not for its content?
+    pub fn is_about_its_message(&self) -> bool {
+        self.hook != "pre-commit"
+    }
+
     /// What was refused, in a sentence without its end.
     pub fn what(&self) -> String {
         let said = self.said.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -78,6 +78,11 @@ impl Layout {
             })
     }
 
+    /// Does nothing stand in front of this task's mark in a commit's subject?
+    pub fn has_no_prefix(&self) -> bool {
+        self.commit_prefix.is_empty()
+    }
+
     /// What every commit subject of this task begins with.
     pub fn prefix(&self) -> String {
         format!("{}{}", self.commit_prefix, self.mark())

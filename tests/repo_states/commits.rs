@@ -50,6 +50,10 @@ fn the_runners_commits_and_the_prompt_have_the_configured_prefix() {
 const COMMITLINT: &str = "#!/bin/sh\ngrep -qE '^(feat|fix|chore)(\\(.*\\))?: ' \"$1\" && exit 0\n\
     printf '\\033[31mtype must be one of [feat, fix, chore] [type-enum]\\033[0m\\n'\nexit 1\n";
 
+/// A hook that wants a ticket in front of the title.
+const TICKETS: &str = "#!/bin/sh\ngrep -qE '^AB-[0-9]+ ' \"$1\" && exit 0\n\
+    printf '\\033[31mthe title has no ticket [AB-1]\\033[0m\\n'\nexit 1\n";
+
 /// An agent that commits nothing.
 const IDLE: &str = "turns: [{steps: [{say: nothing}]}]\n";
 
@@ -76,7 +80,7 @@ fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
                 inside => repo.path(inside),
             };
             std::fs::create_dir_all(&folder).expect("a folder");
-            program(&folder.join("check"), COMMITLINT);
+            program(&folder.join("check"), TICKETS);
             program(&folder.join("commit-msg"), "#!/bin/sh\n\"$(dirname \"$0\")\"/check \"$1\"\n");
             if place != ".git/hooks" {
                 let named = if place == "OUTSIDE" { "~/hooks" } else { place };
@@ -85,7 +89,7 @@ fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
             let tier = format!("--sandbox={tier}");
             let ran = repo.run(IDLE, &["--max-iterations=1", &tier]);
             let notice = about_hooks(&ran).join("");
-            let refused = "the commit-msg hook refuses the message `ralph(demo): state update`; it printed: type must be";
+            let refused = "the commit-msg hook refuses the message `ralph(demo): state update`; it printed: the title has no";
             assert!(notice.starts_with(refused), "{place} {tier}: {notice}");
             assert!(notice.contains("`commit_prefix: 'feat:'`"), "{notice}");
             let run = ran.events()[0].run.clone();
@@ -93,16 +97,54 @@ fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
             assert!(log.contains("commit-msg hook refused the message"), "{place} {tier}: {log}");
             let doctor = repo.ralph(&["doctor", "demo", &tier, "--agent", &repo.agent(IDLE)]);
             assert!(
-                doctor.stdout.contains("type must be one of"),
+                doctor.stdout.contains("the title has no ticket"),
                 "{place} {tier}: {}",
                 doctor.stdout
             );
             let with_prefix = ["doctor", &tier, "--agent", &repo.agent(IDLE)];
-            repo.write(".ralph/config.toml", "commit_prefix = 'feat:'\n");
+            repo.write(".ralph/config.toml", "commit_prefix = 'AB-1'\n");
             let doctor = repo.ralph(&with_prefix);
             assert!(!doctor.stdout.contains("hook refuses"), "{place} {tier}: {}", doctor.stdout);
         }
     }
+}
+
+/// Nobody has to configure the form that most such hooks want.
+#[test]
+fn a_hook_that_wants_conventional_commits_gets_them() {
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/commit-msg"), COMMITLINT);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    ended(&repo, &ran);
+    assert!(story(&repo, &ran).starts_with("iteration 1: pass check\n"), "{}", story(&repo, &ran));
+    let titles = subjects(&repo);
+    assert!(titles.starts_with("chore: ralph(demo): state update\n"), "{titles}");
+    assert!(titles.contains("chore: ralph(demo): [a is there]"), "{titles}");
+    let about = about_hooks(&ran);
+    assert_eq!(about.len(), 1, "{about:?}");
+    let what = "commits of this run begin with `chore:`, which it accepts: to choose another \
+                beginning, set `commit_prefix` in TASK.md";
+    assert!(about[0].ends_with(what), "{about:?}");
+}
+
+/// The advice stands where the run ends, and the attempts of an agent cannot give it.
+#[test]
+fn a_run_that_got_stuck_on_a_hook_ends_with_what_helps() {
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/commit-msg"), TICKETS);
+    let ran = finish(repo.run_command(HONEST, &["--stuck-threshold=1"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let end = ran.stdout.split("\nStuck: ").nth(1).expect("its end");
+    let end = end.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(end.contains("Next: the commit-msg hook refuses the message `ralph(demo): "), "{end}");
+    assert!(end.contains("set `commit_prefix` to what the hook wants"), "{end}");
+    // What it says is enough.
+    let task = format!("---\ncommit_prefix: 'AB-1'\n---\n{}", repo.task());
+    repo.write("tasks/demo/TASK.md", task);
+    repo.ralph(&["retry", "demo"]);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
 }
 
 #[test]

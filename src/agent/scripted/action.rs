@@ -59,8 +59,9 @@ pub(super) fn prepare(
         ScriptStep::Tick(text) => Some(tick(scene, id, &scene.fill(text))),
         ScriptStep::Progress(text) => Some(progress(scene, id, &scene.fill(text))),
         ScriptStep::Commit(change) => {
-            let (task, criterion) = (scene.task(), &scene.criterion);
-            let message = format!("ralph({task}): [{criterion}] - {}", scene.fill(change));
+            let prefix =
+                scene.prefix.clone().unwrap_or_else(|| format!("ralph({}): ", scene.task()));
+            let message = format!("{prefix}[{}] - {}", scene.criterion, scene.fill(change));
             {
                 let command = format!("git add -A && git commit -m {}", quote(&message));
                 Some(run(scene, id, "Commit the work".to_owned(), command))

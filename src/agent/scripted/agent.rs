@@ -203,7 +203,8 @@ impl ScriptedAgent {
             None => prompt_context::folder_of(&session.cwd, text, &criterion),
         };
         let date = chrono::Local::now().format("%F").to_string();
-        let scene = PromptContext { cwd: session.cwd.clone(), criterion, folder, date };
+        let prefix = prompt_context::prefix_of(text).map(str::to_owned);
+        let scene = PromptContext { cwd: session.cwd.clone(), criterion, folder, date, prefix };
         let turn = self.choose(&scene.criterion)?;
         let pace = Duration::from_millis(self.script.pace);
         // Before the task is spawned, so that the next cancel finds the turn.

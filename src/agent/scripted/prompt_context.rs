@@ -17,11 +17,21 @@ pub(super) struct PromptContext {
     pub(super) folder: Option<PathBuf>,
     /// Today, as `2026-11-21`.
     pub(super) date: String,
+    /// What a commit's message begins with, if the prompt says it.
+    pub(super) prefix: Option<String>,
 }
 
 /// The criterion on the last line of the form `Focus on: …`.
 pub(super) fn focus_of(prompt: &str) -> Option<&str> {
     prompt.lines().rev().find_map(|line| line.strip_prefix("Focus on:")).map(str::trim)
+}
+
+/// What the prompt says that a commit's message begins with: `git commit -m 'PREFIX[criterion]`.
+pub(super) fn prefix_of(prompt: &str) -> Option<&str> {
+    let mut commands = prompt.split("git commit -m '").skip(1);
+    commands
+        .find_map(|rest| rest.lines().next()?.split_once("[criterion]"))
+        .map(|(prefix, _)| prefix)
 }
 
 /// The task's name, if the prompt contains `for task: NAME`.
@@ -163,6 +173,7 @@ mod tests {
             criterion: criterion.to_owned(),
             folder: Some(PathBuf::from("tasks/hello")),
             date: "2026-11-21".to_owned(),
+            prefix: None,
         }
     }
 
