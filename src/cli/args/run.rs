@@ -81,7 +81,7 @@ pub(crate) struct SettingArgs {
     /// Switch to this branch first, creating it if needed; files are not touched
     #[arg(long, value_name = "NAME", help_heading = "Repository")]
     branch: Option<String>,
-    /// Allow uncommitted changes; the run never commits, resets, or loses them
+    /// Allow unstaged changes; the run never commits, resets, or loses them
     #[arg(long, help_heading = "Repository")]
     allow_dirty: bool,
     /// Start even if something in TASK.md looks like a criterion or a check but is not read as one
