@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
-pub(super) use self::plan::{RunPlan, limits, note, preflight, revisions, templates};
+pub(super) use self::plan::{
+    RunPlan, has_checks, limits, note, preflight, revisions, startable, templates,
+};
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;

@@ -7,6 +7,7 @@ use super::environment;
 use super::failure::Failure;
 use super::openings;
 use super::paths::directory;
+use super::placeholders::placeholders;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
@@ -211,7 +212,10 @@ impl TaskContext {
             task.diagnostics.insert(0, wrong);
         }
         let unusable = openings::wrong(&task, self.place.root());
-        task.diagnostics.splice(0..0, unusable);
+        let (untouched, remarks): (Vec<_>, Vec<_>) =
+            placeholders(&task).into_iter().partition(|it| it.severity == Severity::Error);
+        task.diagnostics.splice(0..0, unusable.into_iter().chain(untouched));
+        task.diagnostics.extend(remarks);
         Ok(task)
     }
 

@@ -14,14 +14,12 @@ use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
 use super::{environment, launch, models};
 use crate::config::Settings;
-use crate::engine::{
-    NextStep, Spent, lessons_for, next, require_checks, skipped, ticked_without_proof,
-};
+use crate::engine::{NextStep, Spent, lessons_for, next, skipped, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
 use crate::model::{Criterion, GatewayUse, Outcome, TaskState};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
-use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, TASK, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
 
 /// A run that could start.
 struct DryRun<'t> {
@@ -41,9 +39,7 @@ pub(super) fn dry_run(
     assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     let state = super::status::read_state(at)?;
-    if settings.require_checks {
-        require_checks(task, &state, &at.layout.file(TASK), &[])?;
-    }
+    assemble::has_checks(at, task, settings, &state)?;
     let limits = assemble::limits(settings);
     let dry = DryRun { at, plan, state };
     let first = match next(task, &dry.state, &Spent::default(), &limits) {

@@ -11,14 +11,15 @@ const TASK: &str = "# T\n\n- [ ] a\n- \\[ ] b\n- [ ] c\n  - verify → `false`\n
 fn a_run_refuses_to_start_and_check_points_at_them() {
     let repo = Repo::new(TASK);
     let checked = repo.ralph(&["check", "demo", "--json"]);
-    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    assert_eq!(checked.code, Some(7), "{}", checked.stderr);
     let object = checked.json();
+    assert_eq!(object["usable"], false);
     let unread = object["diagnostics"].as_array().expect("diagnostics").iter();
     let unread: Vec<(&Value, &Value)> =
         unread.filter(|it| it["unread"] == true).map(|it| (&it["line"], &it["column"])).collect();
     assert_eq!(unread, [(&4.into(), &3.into()), (&6.into(), &5.into())]);
-    let told = repo.ralph(&["check", "demo"]).stderr;
-    assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
+    let checked = repo.ralph(&["check", "demo"]);
+    assert_eq!(checked.code, Some(7), "{}", checked.stderr);
     for words in [&[][..], &["--dry-run"]] {
         let ran = repo.run(HONEST, words);
         assert_eq!(ran.code, Some(7), "{}", ran.stdout);
@@ -26,10 +27,36 @@ fn a_run_refuses_to_start_and_check_points_at_them() {
         assert!(told.contains("TASK.md seems to say more than the runner reads"), "{told}");
         assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
         assert!(told.contains("--lenient"), "{told}");
+        assert_eq!(checked.stderr.trim_start(), told, "`check` ends with the words of the run");
     }
     assert_eq!(repo.subjects(), Vec::<String>::new());
     let plan = repo.run(HONEST, &["--dry-run", "--lenient"]);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    repo.write(".ralph/config.toml", "lenient = true\n");
+    assert_eq!(repo.ralph(&["check", "demo"]).code, Some(0));
+}
+
+/// Whatever a run refuses before its first prompt because of the task or the settings.
+#[test]
+fn check_ends_with_the_code_and_the_words_of_a_run_that_does_not_start() {
+    for (task, config) in [
+        ("---\nrequire_checks: true\n---\n- [ ] a\n", ""),
+        ("- [ ] a\n", "require_checks = true\n"),
+        ("- [ ] a\n", "nonsense = 1\n"),
+        ("- [ ] a\n- [ ]\n", ""),
+    ] {
+        let repo = Repo::new(task);
+        repo.write(".ralph/config.toml", config);
+        repo.commit("settings");
+        let ran = repo.run(HONEST, &["--dry-run"]);
+        let checked = repo.ralph(&["check", "demo"]);
+        assert_eq!((ran.code, checked.code), (Some(7), Some(7)), "{task}{config}");
+        assert_eq!(checked.stderr.trim_start(), ran.stderr, "{task}{config}");
+        let object = repo.ralph(&["check", "demo", "--json"]).json();
+        assert_eq!(object["usable"], false, "{task}{config}");
+        let refusal = object["refusal"].as_str().expect("a reason");
+        assert!(ran.stderr.contains(refusal), "{refusal}");
+    }
 }
 
 #[test]
