@@ -162,6 +162,7 @@ async fn finish(
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
+    notices.extend(at.remarks(&task));
     notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());

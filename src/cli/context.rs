@@ -265,6 +265,16 @@ impl TaskContext {
         task.diagnostics.iter().map(|remark| self.rendered(task, remark)).collect()
     }
 
+    /// The warnings about a usable task, in one line each.
+    pub(super) fn remarks(&self, task: &Task) -> Vec<String> {
+        let file = self.layout.file(TASK_FILE).display().to_string();
+        let line = |it: &Diagnostic| {
+            let hint = it.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("{file}:{}:{}: {}{hint}", it.line, it.column, it.message)
+        };
+        task.diagnostics.iter().map(line).collect()
+    }
+
     fn rendered(&self, task: &Task, remark: &Diagnostic) -> String {
         let path = self.layout.file(TASK_FILE).display().to_string();
         task::render_diagnostic(&path, &task.source, remark)

@@ -72,6 +72,11 @@ impl<'a> Diagnostics<'a> {
         }
     }
 
+    /// The number of diagnostics so far.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// Where the first text is that looks like an open criterion.
     pub(super) fn first_box(&self) -> Option<usize> {
         self.boxes.iter().min().copied()
