@@ -180,7 +180,7 @@ impl Run {
         self.prove_against(
             harness.as_ref(),
             (Warmth::Warm, commit),
-            About::work(task, key, ProofDepth::Focus),
+            About::work(task, (key, &held.base), ProofDepth::Focus),
             to_run,
         )
         .await
