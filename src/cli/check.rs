@@ -123,8 +123,7 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
         text.extend(said.map(|said| format!("  {said}")));
         text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
         if !criterion.after.is_empty() {
-            let before: Vec<_> =
-                criterion.after.iter().map(|key| format!("`{}`", key.text)).collect();
+            let before: Vec<_> = criterion.after.iter().map(|key| key.quoted()).collect();
             text.push_str(&format!("\n             after: {}", before.join(", ")));
         }
         if let Some(it) = skipped.iter().find(|it| it.criterion.key == criterion.key) {
@@ -159,6 +158,10 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
     }
     if let Some(gateway) = task.settings.gateway {
         text.push_str(&format!("\n\ngateway: {gateway}"));
+    }
+    let has_checks = task.criteria.iter().any(|criterion| !criterion.verify.is_empty());
+    if has_checks && let Some(line) = at.place.where_checks_run() {
+        text.push_str(&format!("\n\n{line}"));
     }
     if task.criteria.is_empty() {
         text.push_str("\nNo criteria");

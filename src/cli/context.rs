@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command_names::nearest;
+use super::command_names::{nearest, quoted};
 use super::environment;
 use super::failure::Failure;
 use super::openings;
@@ -47,6 +47,18 @@ impl RepoContext {
 
     pub(super) fn root(&self) -> &Path {
         self.repo.root()
+    }
+
+    /// Where checks run, if the user is in another folder of the repository.
+    pub(super) fn where_checks_run(&self) -> Option<String> {
+        let inside = self.cwd.strip_prefix(self.root()).ok();
+        let inside = inside.filter(|inside| !inside.as_os_str().is_empty())?;
+        Some(format!(
+            "Checks run in the root of the repository, {}: write `cd {} && …` for one that has to \
+             run here.",
+            self.root().display(),
+            quoted(&inside.to_string_lossy())
+        ))
     }
 
     /// The folder of the runs.

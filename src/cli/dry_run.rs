@@ -16,7 +16,7 @@ use super::{environment, launch, models};
 use crate::config::Settings;
 use crate::engine::{NextStep, Spent, lessons_for, next, skipped, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
-use crate::model::{Criterion, GatewayUse, Outcome, TaskState};
+use crate::model::{Criterion, GatewayUse, Outcome, TaskState, in_quotes};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
 use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
@@ -91,14 +91,14 @@ impl DryRun<'_> {
     /// The outcome of a run that has nothing to work on, if every check passes.
     fn end(&self) -> Outcome {
         let named = |said: &str, criteria: Vec<&str>| {
-            let names: Vec<_> = criteria.iter().map(|text| format!("`{text}`")).collect();
+            let names: Vec<_> = criteria.iter().map(|text| in_quotes(text)).collect();
             (!names.is_empty()).then(|| format!("{said}: {}.", names.join(", ")))
         };
         let reasons =
             [named("blocked", self.blocked()), named("ticked but not proven", self.unproven())];
         let skipped = skipped(&self.plan.task, &self.state);
         let skipped =
-            skipped.iter().map(|it| format!("skipped: `{}`, {it}.", it.criterion.key.text));
+            skipped.iter().map(|it| format!("skipped: {}, {it}.", it.criterion.key.quoted()));
         let reasons: Vec<_> = reasons.into_iter().flatten().chain(skipped).collect();
         if reasons.is_empty() {
             Outcome::Proven

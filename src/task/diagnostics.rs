@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{lines::Lines, looks_like_box::BoxLike};
-use crate::model::{Diagnostic, Severity};
+use crate::model::{Diagnostic, Severity, in_quotes};
 
 /// The longest piece of the user's text that a message repeats, in characters.
 const QUOTED: usize = 60;
@@ -98,7 +98,7 @@ impl<'a> Diagnostics<'a> {
 /// Quotes a piece of the user's text for a message, cut to a bounded length.
 pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("`{}…`", &text[..end]),
-        None => format!("`{text}`"),
+        Some((end, _)) => in_quotes(&format!("{}…", &text[..end])),
+        None => in_quotes(text),
     }
 }

@@ -347,10 +347,10 @@ impl Deriving<'_> {
         if planned.iter().any(was_red) {
             return Some(Proof::Check);
         }
-        let text = &claim.key.text;
+        let text = claim.key.quoted();
         if !worked {
             why.push(format!(
-                "no commit of `{text}` changes more than the task's state files, white space, line \
+                "no commit of {text} changes more than the task's state files, white space, line \
                  endings, or file modes"
             ));
             return None;

@@ -236,7 +236,7 @@ impl Rehearsal<'_> {
         to_run: (&dyn Checks, &CheckOptions),
         (tell, note): (Tell<'_>, Tell<'_>),
     ) -> Result<Result<AtStart, String>, VerifyError> {
-        tell(&format!("`{}`: {TIMES} times at the start", criterion.key.text));
+        tell(&format!("{}: {TIMES} times at the start", criterion.key.quoted()));
         let at_start = self.at_start(&planned(criterion), rooms.warm()?, to_run).await?;
         let AtStart { checks, last, .. } = &at_start;
         for check in last {
@@ -272,7 +272,7 @@ impl Rehearsal<'_> {
         to_run: (&dyn Checks, &CheckOptions),
         tell: Tell<'_>,
     ) -> Result<RehearsedCriterion, VerifyError> {
-        let text = &criterion.key.text;
+        let text = criterion.key.quoted();
         let planned = planned(criterion);
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
         let found = judges(start, self.table, &commands);
@@ -319,7 +319,7 @@ impl Rehearsal<'_> {
             retries: false,
         };
         for (number, cheat) in all.iter().enumerate() {
-            tell(&format!("`{text}`: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
+            tell(&format!("{text}: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
             let shown = Shown { commit: self.head, edits: &cheat.edits };
             let proved =
                 prove((rooms, Warmth::Warm), shown, &rules, (&planned, to_run.0), to_run.1).await?;

@@ -86,6 +86,26 @@ fn lines_that_are_still_the_templates_are_errors() {
     assert_eq!(repo.ralph(&["check", "new"]).stderr, "");
 }
 
+/// Tasks are in the root of the repository, and their checks run there.
+#[test]
+fn in_a_folder_of_the_repository_init_and_check_say_where_things_are() {
+    let repo = Repo::with(THREE, &[("packages/api/main.py", "1\n")]);
+    let ran = repo.ralph(&["-C", "packages/api", "init", "new"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(repo.path("tasks/new/TASK.md").is_file());
+    assert!(ran.stdout.contains("created  ../../tasks/new/TASK.md\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("criteria in ../../tasks/new/TASK.md,"), "{}", ran.stdout);
+    let told = format!(
+        "Checks run in the root of the repository, {}: write `cd packages/api && …`",
+        repo.root().display()
+    );
+    assert!(ran.stdout.contains(&told), "{}", ran.stdout);
+    let checked = repo.ralph(&["-C", "packages/api", "check", "demo"]);
+    assert!(checked.stdout.contains(&told), "{}", checked.stdout);
+    let at_root = repo.ralph(&["check", "demo"]);
+    assert!(!at_root.stdout.contains("Checks run in"), "{}", at_root.stdout);
+}
+
 /// The instructions change how every session in the repository works.
 #[test]
 fn init_writes_the_copilot_instructions_only_if_asked() {
