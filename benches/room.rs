@@ -73,6 +73,7 @@ fn measure(files: usize) -> Outcome<Duration> {
         layout: &layout,
         table: &table,
         harness: commits.first(),
+        began: None,
         may_change: &none,
         protect: &none,
         first_seen: &[],

@@ -143,14 +143,43 @@ can read its commits, progress.md, and activity.log."
     Demo(DemoArgs),
     /// Run the built-in scripted ACP agent on standard input and output
     #[command(
-        after_help = "Use it as `--agent 'ralph-copilot agent SCRIPT'`. See docs/scripted-agent.md \
-for the format of the script."
+        after_help = "Use it as `--agent 'ralph-copilot agent SCRIPT'`. A script says what the agent \
+does in a turn:
+
+turns:
+- match: greeting                  # only for criteria with this text
+  times: 1                         # for so many prompts; the next turn that matches follows
+  steps:
+  - say: \"Done!\"
+- match: greeting
+  steps:
+  - write: {path: greet.sh, text: \"echo hello\\n\"}
+  - edit: {path: greet.sh, old: hello, new: \"Hello!\"}
+  - run: sh greet.sh
+  - tick: \"{criterion}\"
+  - progress: \"{criterion}: done\"
+  - commit: add the greeting
+
+Other steps: think, plan, usage, sleep, read, together, and those that misbehave: hang, die, flood, \
+line, raw, hex, deep, update, error, stop, spawn, ask_only. An unknown key is an error with its \
+line. All keys are in docs/scripted-agent.md of the source."
     )]
     Agent {
         /// The script: a YAML file.
         script: PathBuf,
     },
     /// Create a task from a template; never overwrites files
+    #[command(after_help = "Creates three files below tasks/ in the root of the repository, \
+wherever you are in it:
+
+  tasks/<task>/TASK.md         the criteria: write them before the first run
+  tasks/<task>/guardrails.md   signs for the agent, which you and the runner add
+  tasks/<task>/progress.md     what was done, by the agent and the runner
+
+Each `- [ ]` in TASK.md is a criterion, and `- verify: COMMAND` below it is its check: a command \
+that fails until the criterion is met, and runs in the root of the repository. `ralph-copilot check` \
+points at lines that are still the template's. A file of the same name in .ralph/templates/ replaces \
+a template.")]
     Init(InitArgs),
     /// Validate TASK.md and list its criteria
     Check(TaskArgs),

@@ -17,7 +17,9 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
-pub(super) use self::plan::{RunPlan, limits, note, preflight, revisions, templates};
+pub(super) use self::plan::{
+    RunPlan, has_checks, limits, note, preflight, revisions, startable, templates,
+};
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
@@ -160,6 +162,7 @@ async fn finish(
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
+    notices.extend(at.remarks(&task));
     notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());

@@ -5,33 +5,43 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::TaskArgs;
+use super::assemble;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
 use super::standing::{standing, waits, why_held};
 use super::status::{last_run, read_state};
 use super::ways_out::WaysOut;
+use crate::config::LayerSettings;
 use crate::engine::{next_ready, skipped};
-use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings, TaskState};
+use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings, TaskState};
 use crate::task;
 
-/// Shows the task. The exit code is 7 if it is not usable.
+/// Shows the task. If a run would not start with it, the exit code and the last words are the
+/// run's.
 pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
-    let code = if task::usable(&task) { 0 } else { ExitCode::Invalid.number() };
     // An unreadable file says nothing about a criterion.
     let state = read_state(&at).unwrap_or_default();
+    let refusal = assemble::startable(&at, LayerSettings::default())
+        .and_then(|(task, settings)| assemble::has_checks(&at, &task, &settings, &state))
+        .err();
+    let code = refusal.as_ref().map_or(0, |failure| failure.code.number());
     if args.json {
-        say_json(&as_json(&at, &task, &state));
+        say_json(&as_json(&at, &task, &state, refusal.as_ref()));
         return Ok(code);
     }
     let run = last_run(&at).ok().flatten();
     let run = run.as_ref().map(|(_, view)| view);
     let ways_out = WaysOut::new(directory, &at, state.clone(), run);
     say(&overview(&at, &task, &state, &ways_out));
-    for remark in at.diagnostics(&task) {
+    let refused = refusal.as_ref().map(Failure::reason).unwrap_or_default();
+    for remark in at.diagnostics(&task).iter().filter(|remark| !refused.contains(*remark)) {
         complain(&format!("\n{remark}"));
+    }
+    if let Some(failure) = refusal {
+        complain(&format!("\n{failure}"));
     }
     Ok(code)
 }
@@ -59,10 +69,11 @@ pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
         "settings": TaskSettings::default(),
         "diagnostics": [diagnostic],
         "usable": false,
+        "refusal": failure.reason(),
     })
 }
 
-fn as_json(at: &TaskContext, task: &Task, state: &TaskState) -> Value {
+fn as_json(at: &TaskContext, task: &Task, state: &TaskState, refusal: Option<&Failure>) -> Value {
     let criteria: Vec<Value> = task.criteria.iter().map(criterion).collect();
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     json!({
@@ -78,7 +89,8 @@ fn as_json(at: &TaskContext, task: &Task, state: &TaskState) -> Value {
         },
         "settings": task.settings,
         "diagnostics": task.diagnostics,
-        "usable": task::usable(task),
+        "usable": refusal.is_none(),
+        "refusal": refusal.map(Failure::reason),
     })
 }
 
@@ -111,8 +123,7 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
         text.extend(said.map(|said| format!("  {said}")));
         text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
         if !criterion.after.is_empty() {
-            let before: Vec<_> =
-                criterion.after.iter().map(|key| format!("`{}`", key.text)).collect();
+            let before: Vec<_> = criterion.after.iter().map(|key| key.quoted()).collect();
             text.push_str(&format!("\n             after: {}", before.join(", ")));
         }
         if let Some(it) = skipped.iter().find(|it| it.criterion.key == criterion.key) {
@@ -147,6 +158,10 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
     }
     if let Some(gateway) = task.settings.gateway {
         text.push_str(&format!("\n\ngateway: {gateway}"));
+    }
+    let has_checks = task.criteria.iter().any(|criterion| !criterion.verify.is_empty());
+    if has_checks && let Some(line) = at.place.where_checks_run() {
+        text.push_str(&format!("\n\n{line}"));
     }
     if task.criteria.is_empty() {
         text.push_str("\nNo criteria");

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command_names::nearest;
+use super::command_names::{nearest, quoted};
 use super::environment;
 use super::failure::Failure;
 use super::openings;
 use super::paths::directory;
+use super::placeholders::placeholders;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
@@ -46,6 +47,18 @@ impl RepoContext {
 
     pub(super) fn root(&self) -> &Path {
         self.repo.root()
+    }
+
+    /// Where checks run, if the user is in another folder of the repository.
+    pub(super) fn where_checks_run(&self) -> Option<String> {
+        let inside = self.cwd.strip_prefix(self.root()).ok();
+        let inside = inside.filter(|inside| !inside.as_os_str().is_empty())?;
+        Some(format!(
+            "Checks run in the root of the repository, {}: write `cd {} && …` for one that has to \
+             run here.",
+            self.root().display(),
+            quoted(&inside.to_string_lossy())
+        ))
     }
 
     /// The folder of the runs.
@@ -211,7 +224,10 @@ impl TaskContext {
             task.diagnostics.insert(0, wrong);
         }
         let unusable = openings::wrong(&task, self.place.root());
-        task.diagnostics.splice(0..0, unusable);
+        let (untouched, remarks): (Vec<_>, Vec<_>) =
+            placeholders(&task).into_iter().partition(|it| it.severity == Severity::Error);
+        task.diagnostics.splice(0..0, unusable.into_iter().chain(untouched));
+        task.diagnostics.extend(remarks);
         Ok(task)
     }
 
@@ -259,6 +275,16 @@ impl TaskContext {
     /// The diagnostics of a task, each with its place.
     pub(super) fn diagnostics(&self, task: &Task) -> Vec<String> {
         task.diagnostics.iter().map(|remark| self.rendered(task, remark)).collect()
+    }
+
+    /// The warnings about a usable task, in one line each.
+    pub(super) fn remarks(&self, task: &Task) -> Vec<String> {
+        let file = self.layout.file(TASK_FILE).display().to_string();
+        let line = |it: &Diagnostic| {
+            let hint = it.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("{file}:{}:{}: {}{hint}", it.line, it.column, it.message)
+        };
+        task.diagnostics.iter().map(line).collect()
     }
 
     fn rendered(&self, task: &Task, remark: &Diagnostic) -> String {

@@ -14,14 +14,12 @@ use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
 use super::{environment, launch, models};
 use crate::config::Settings;
-use crate::engine::{
-    NextStep, Spent, lessons_for, next, require_checks, skipped, ticked_without_proof,
-};
+use crate::engine::{NextStep, Spent, lessons_for, next, skipped, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
-use crate::model::{Criterion, GatewayUse, Outcome, TaskState};
+use crate::model::{Criterion, GatewayUse, Outcome, TaskState, in_quotes};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
-use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, TASK, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
 
 /// A run that could start.
 struct DryRun<'t> {
@@ -41,9 +39,7 @@ pub(super) fn dry_run(
     assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     let state = super::status::read_state(at)?;
-    if settings.require_checks {
-        require_checks(task, &state, &at.layout.file(TASK), &[])?;
-    }
+    assemble::has_checks(at, task, settings, &state)?;
     let limits = assemble::limits(settings);
     let dry = DryRun { at, plan, state };
     let first = match next(task, &dry.state, &Spent::default(), &limits) {
@@ -95,14 +91,14 @@ impl DryRun<'_> {
     /// The outcome of a run that has nothing to work on, if every check passes.
     fn end(&self) -> Outcome {
         let named = |said: &str, criteria: Vec<&str>| {
-            let names: Vec<_> = criteria.iter().map(|text| format!("`{text}`")).collect();
+            let names: Vec<_> = criteria.iter().map(|text| in_quotes(text)).collect();
             (!names.is_empty()).then(|| format!("{said}: {}.", names.join(", ")))
         };
         let reasons =
             [named("blocked", self.blocked()), named("ticked but not proven", self.unproven())];
         let skipped = skipped(&self.plan.task, &self.state);
         let skipped =
-            skipped.iter().map(|it| format!("skipped: `{}`, {it}.", it.criterion.key.text));
+            skipped.iter().map(|it| format!("skipped: {}, {it}.", it.criterion.key.quoted()));
         let reasons: Vec<_> = reasons.into_iter().flatten().chain(skipped).collect();
         if reasons.is_empty() {
             Outcome::Proven

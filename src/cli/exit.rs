@@ -33,10 +33,10 @@ pub fn document() -> String {
     }
     text.push_str(
         "\nThe other commands exit with 0 on success, and with the codes above for the same reasons: for\n\
-         example, 7 if `check` finds errors, and 8 outside a repository. With `--json`, errors are also\n\
-         printed to standard output: `check` prints its object, with the reason in `diagnostics`; `run`,\n\
-         `demo`, `log`, and `gateway` print a line `{\"event\": \"refused\", …}`; the others print\n\
-         `{\"error\": {\"exit_code\", \"reason\", \"hints\"}}`.\n\
+         example, 8 outside a repository, and `check` exits as a run would that does not start. With\n\
+         `--json`, errors are also printed to standard output: `check` prints its object, with the reason\n\
+         in `refusal`; `run`, `demo`, `log`, and `gateway` print a line `{\"event\": \"refused\", …}`; the\n\
+         others print `{\"error\": {\"exit_code\", \"reason\", \"hints\"}}`.\n\
          The codes of `recipe` are in [recipes.md](recipes.md#exit-codes), those of `gateway` in\n\
          [gateway.md](gateway.md#exit-codes).\n",
     );

@@ -11,10 +11,11 @@ use super::assemble;
 use super::command_names::start_command;
 use super::context::{RepoContext, TASKS};
 use super::failure::Failure;
+use super::paths::shown_from;
 use super::print::{say, say_json};
 use crate::model::ExitCode;
 use crate::prompt::ScaffoldValues;
-use crate::task::wrong_with_name;
+use crate::task::{TASK_FILE, wrong_with_name};
 
 /// The instructions that every Copilot session in the repository reads.
 const INSTRUCTIONS: &str = ".github/copilot-instructions.md";
@@ -51,17 +52,20 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
         say_json(&json!({ "created": made, "kept": kept }));
         return Ok(0);
     }
+    let shown = |path: &Path| shown_from(&place.cwd, place.root(), path).display().to_string();
     for path in &made {
-        say(&format!("created  {}", path.display()));
+        say(&format!("created  {}", shown(path)));
     }
     for path in &kept {
-        say(&format!("kept     {} (already exists)", path.display()));
+        say(&format!("kept     {} (already exists)", shown(path)));
     }
     if let Some(task) = &args.task {
+        let file = shown(&Path::new(TASKS).join(task).join(TASK_FILE));
         say(&format!(
-            "\nNext: write the criteria in tasks/{task}/TASK.md, validate them with\n`ralph-copilot check {task}`, commit, and start with `{}`.",
+            "\nNext: write the criteria in {file}, validate them with\n`ralph-copilot check {task}`, commit, and start with `{}`.",
             start_command(directory, task)
         ));
+        place.where_checks_run().into_iter().for_each(|line| say(&format!("\n{line}")));
     }
     Ok(0)
 }

@@ -39,6 +39,7 @@ mod models;
 mod named_criterion;
 mod openings;
 mod paths;
+mod placeholders;
 mod policy;
 mod print;
 mod proving;

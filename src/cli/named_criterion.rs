@@ -2,7 +2,7 @@
 
 use super::command_names::nearest;
 use super::failure::Failure;
-use crate::model::{Criterion, ExitCode, Task};
+use crate::model::{Criterion, ExitCode, Task, in_quotes};
 use crate::task;
 
 /// Finds the criteria that are named; several can have the same text.
@@ -19,12 +19,12 @@ pub(super) fn named<'t>(task: &'t Task, name: &str) -> Result<Vec<&'t Criterion>
     }
     let what = match line {
         Some(line) => format!("no criterion on line {line} of the TASK.md of `{}`", task.name),
-        None => format!("task `{}` has no criterion `{name}`", task.name),
+        None => format!("task `{}` has no criterion {}", task.name, in_quotes(name)),
     };
     let texts = task.criteria.iter().map(|it| it.key.text.as_str());
     let meant = nearest(name, texts).filter(|_| line.is_none());
     let hint = match task.criteria.iter().find(|it| Some(it.key.text.as_str()) == meant) {
-        Some(it) => format!("did you mean `{}` (line {})?", it.key.text, it.line),
+        Some(it) => format!("did you mean {} (line {})?", it.key.quoted(), it.line),
         None if task.criteria.is_empty() => {
             "the file has no criteria: add a list item with a checkbox, `- [ ] text`".to_owned()
         }

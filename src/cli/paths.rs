@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
 use crate::model::ExitCode;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The folder of `-C`, or the current one.
@@ -33,6 +34,18 @@ pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failur
     match named {
         Some(_) => Ok(directory(named)?.join(path)),
         None => Ok(path.to_owned()),
+    }
+}
+
+/// A path below `root` as it is typed in the folder `cwd`.
+pub(super) fn shown_from(cwd: &Path, root: &Path, path: &Path) -> PathBuf {
+    match cwd.strip_prefix(root) {
+        Ok(inside) => {
+            let common = inside.iter().zip(path).take_while(|(one, other)| one == other).count();
+            let up = inside.iter().skip(common).map(|_| OsStr::new(".."));
+            up.chain(path.iter().skip(common)).collect()
+        }
+        Err(_) => root.join(path),
     }
 }
 

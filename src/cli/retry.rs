@@ -52,7 +52,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     }
     if cleared.is_empty() && args.criterion.is_some() {
         let known = state.criteria.iter().filter(|entry| failed(entry));
-        let known: Vec<_> = known.map(|entry| format!("`{}`", entry.key.text)).collect();
+        let known: Vec<_> = known.map(|entry| entry.key.quoted()).collect();
         let hint = if known.is_empty() {
             "no open criterion has failed attempts or held work".to_owned()
         } else {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::TaskArgs;
-use super::command_names::start_command;
+use super::command_names::{quoted, start_command};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
@@ -15,6 +15,7 @@ use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{ExitCode, Outcome, Task, TaskState};
 use crate::report::{count, details, ended, judged, reopened};
+use crate::verify::Repo as _;
 
 /// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
@@ -50,6 +51,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
             let holds = state.criteria.iter().any(|entry| entry.held.is_some());
             let waits = holds || state.criteria.iter().any(|entry| entry.blocked);
             say(&format!("\n{}", describe(&view, at_work, holds, waits)));
+            elsewhere(&at, &view).into_iter().for_each(|line| say(&line));
             if at_work == RunStatus::Died {
                 let start = start_command(directory, at.layout.task());
                 say(&format!("  next: {start} goes on from there"));
@@ -63,6 +65,22 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
         }
     }
     Ok(0)
+}
+
+/// Where the work of a run is, if HEAD does not have it: then the boxes do not show it either.
+fn elsewhere(at: &TaskContext, view: &RunView) -> Option<String> {
+    let full = &view.start.as_ref()?.checkpoint.branch;
+    let repo = &at.place.repo;
+    let is_here = repo.checkpoint().is_ok_and(|now| now.branch == *full);
+    let head = repo.revision(full).ok().flatten().filter(|_| !is_here)?;
+    let name = full.strip_prefix("refs/heads/").unwrap_or(full);
+    (!repo.reaches(&head).unwrap_or(true)).then(|| {
+        format!(
+            "  its work is on the branch {name}, and the boxes above are those of this one; to see \
+             it: git switch {}",
+            quoted(name)
+        )
+    })
 }
 
 /// The content of state.json, or the initial state. If the file is broken, its last committed

@@ -71,9 +71,9 @@ impl Run {
         let ticked = ticked_without_proof(task, &self.state).filter(|it| it.verify.is_empty());
         for criterion in ticked {
             self.notice(&format!(
-                "`{}` is ticked, but it has no check and no proof, so the run cannot end as \
+                "{} is ticked, but it has no check and no proof, so the run cannot end as \
                  proven: write `- verify: …` below it, or untick it",
-                criterion.key.text
+                criterion.key.quoted()
             ))?;
         }
         Ok(())
@@ -195,8 +195,8 @@ impl Run {
             // There is state to commit, even without an iteration.
             self.worked_at_all = true;
             self.notice(&format!(
-                "`{}` has new checks, which pass already: it counts as committed, not as proven",
-                criterion.key.text
+                "{} has new checks, which pass already: it counts as committed, not as proven",
+                criterion.key.quoted()
             ))?;
         }
         Ok(())

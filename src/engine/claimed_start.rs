@@ -60,9 +60,9 @@ pub(super) fn derive_start(
     for key in without_work(repo, layout, &start, &state)? {
         state.entry(&key).worked = None;
         resumed.notices.push(format!(
-            "state.json says that an attempt at `{}` left work in a commit, but the task has no \
+            "state.json says that an attempt at {} left work in a commit, but the task has no \
              such commit since it began: it does not count",
-            key.text
+            key.quoted()
         ));
     }
     state.start = Some(start);

@@ -38,8 +38,8 @@ pub(super) fn derive_again(
             let entry = state.entry(key);
             (entry.proof, entry.attempts, entry.blocked) = (None, 0, false);
             notices.push(format!(
-                "`{}` is open again, as its box is no longer ticked: its attempts start anew",
-                key.text
+                "{} is open again, as its box is no longer ticked: its attempts start anew",
+                key.quoted()
             ));
         }
     }
@@ -63,15 +63,15 @@ pub(super) fn derive_again(
             if !is_shown {
                 state.entry(key).proof = None;
                 notices
-                    .push(format!("state.json says that `{}` {why}: it is not proven", key.text));
+                    .push(format!("state.json says that {} {why}: it is not proven", key.quoted()));
                 continue;
             }
             let entry = state.entry(key);
             if verify.is_empty() && matches!(entry.proof, Some(Proof::Check | Proof::Tree)) {
                 entry.proof = Some(Proof::Commit);
                 notices.push(format!(
-                    "`{}` has no check any more: it counts as committed, not as proven",
-                    key.text
+                    "{} has no check any more: it counts as committed, not as proven",
+                    key.quoted()
                 ));
             }
         }

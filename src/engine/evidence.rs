@@ -103,7 +103,7 @@ impl Run {
         let proof = self
             .run_proof(
                 Warmth::Warm,
-                About::work(&iteration.task, focus, depth),
+                About::work(&iteration.task, (focus, &iteration.origin), depth),
                 (&planned, checks),
                 &collected.status,
             )

@@ -230,20 +230,20 @@ impl Run {
         let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
         let open = criteria.iter().filter(|criterion| !criterion.checked);
         for criterion in open {
-            let (text, line) = (&criterion.key.text, criterion.line);
+            let (text, line) = (criterion.key.quoted(), criterion.line);
             let is_blocked = self.state.find(&criterion.key).is_some_and(|entry| entry.blocked);
             let denied = self.denials.get(&criterion.key).filter(|denied| !denied.is_empty());
             if is_blocked && let Some(denied) = denied {
                 let (rule, reason) = denied.most_frequent().unwrap_or_default();
                 let way_out = way_out(rule, reason);
                 steps.push(format!(
-                    "at `{text}` {denied}; if the work needs this, {way_out}, or say in the \
+                    "at {text} {denied}; if the work needs this, {way_out}, or say in the \
                      criterion how to do without it"
                 ));
             }
             if is_blocked && self.state.passed_first(criterion, &self.baseline.before()) {
                 steps.push(format!(
-                    "the check of `{text}` passed before any work; if you agree that it is met, \
+                    "the check of {text} passed before any work; if you agree that it is met, \
                      tick it, and commit: {tick} {line}"
                 ));
             }
@@ -266,12 +266,12 @@ impl Run {
         let mut steps = Vec::new();
         let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
         for criterion in &criteria {
-            let text = &criterion.key.text;
+            let (text, line) = (criterion.key.quoted(), criterion.line);
             let held = self.state.find(&criterion.key).and_then(|entry| entry.held.as_ref());
             let Some(held) = held else { continue };
             let diff = format!("git diff {} {}", held.base.short(), held.name);
-            steps.push(format!("review `{text}`: {diff}{TAKE_IT}{accept} {}", argument(text)));
-            steps.push(format!("{OR_AGAIN}{retry} {} && {start}", argument(text)));
+            steps.push(format!("review {text}: {diff}{TAKE_IT}{accept} {line}"));
+            steps.push(format!("{OR_AGAIN}{retry} {line} && {start}"));
         }
         if let (false, Some(start)) = (self.changed_harness.is_empty(), &self.run_start) {
             let paths: Vec<_> =
@@ -318,15 +318,9 @@ fn way_out(rule: &str, reason: &str) -> String {
     }
 }
 
-/// A text as one argument on a shell's command line, which does not look like an option.
-pub(super) fn argument(text: &str) -> String {
-    let end = if text.starts_with('-') { "-- " } else { "" };
-    format!("{end}{}", shlex::try_quote(text).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{argument, way_out};
+    use super::way_out;
 
     #[test]
     fn a_way_out_is_one_that_lifts_the_denial() {
@@ -347,17 +341,6 @@ mod tests {
             ),
         ] {
             assert_eq!(way_out(rule, reason), way, "{rule}");
-        }
-    }
-
-    #[test]
-    fn a_criterion_is_one_word_for_a_shell() {
-        for (text, shown) in [
-            ("`rm -rf` of $HOME", "'`rm -rf` of $HOME'"),
-            ("it's", "\"it's\""),
-            ("--json prints it", "-- '--json prints it'"),
-        ] {
-            assert_eq!(argument(text), shown);
         }
     }
 }

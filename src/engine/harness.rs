@@ -140,6 +140,7 @@ impl Run {
                 layout: &self.parts.layout,
                 table: &self.parts.table,
                 harness: Some(&now.harness),
+                began: None,
                 may_change: &may_change,
                 protect: &protect,
                 first_seen: &self.state.first_seen,

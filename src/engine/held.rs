@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::finish::argument;
 use super::proof::{About, ProofDepth};
 use super::run::{NextCommands, Run};
 use super::stuck::ref_name;
 use crate::model::{
-    CheckResult, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task, TaskState,
+    CheckResult, Criterion, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task,
+    TaskState,
 };
 use crate::task::{self, Tick};
 use crate::verify::{
@@ -35,9 +35,9 @@ pub fn orphaned_work(task: &Task, state: &TaskState) -> impl Iterator<Item = Str
     gone.filter_map(|entry| {
         let HeldWork { base, name, .. } = entry.held.as_ref()?;
         Some(format!(
-            "TASK.md no longer has `{}`, whose work is held: write it as it was to accept or retry \
+            "TASK.md no longer has {}, whose work is held: write it as it was to accept or retry \
              the work, or look at it: git diff {} {name}",
-            entry.key.text,
+            entry.key.quoted(),
             base.short()
         ))
     })
@@ -71,7 +71,7 @@ impl Run {
                 Ok(merged) => merged,
                 Err(error @ (VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. })) => {
                     let hint = error.hint().unwrap_or_default();
-                    self.notice(&format!("`{}` stays held: {error}; {hint}", key.text))?;
+                    self.notice(&format!("{} stays held: {error}; {hint}", key.quoted()))?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -86,7 +86,7 @@ impl Run {
                 (true, WorkSource::Ref | WorkSource::Merged) => {
                     self.take_held(key, &held, &commit, &proved)?;
                 }
-                (false, _) => self.tell_still_held(key, &proved, source)?,
+                (false, _) => self.tell_still_held(criterion, &proved, source)?,
             }
         }
         Ok(())
@@ -94,29 +94,28 @@ impl Run {
 
     fn tell_still_held(
         &self,
-        key: &CriterionKey,
+        Criterion { key, line, .. }: &Criterion,
         proved: &Proved,
         source: WorkSource,
     ) -> Result<(), EngineError> {
         let NextCommands { accept, retry, .. } = &self.parts.commands;
-        let argument = argument(&key.text);
         let (at, way_out) = match source {
             WorkSource::Ref => ("with the held work", String::new()),
             WorkSource::Merged => (
                 "with the held work",
-                format!("; the work is on this branch; to take it as it is: {accept} {argument}"),
+                format!("; the work is on this branch; to take it as it is: {accept} {line}"),
             ),
             WorkSource::Other => (
                 "on this branch",
                 format!(
                     "; the box is ticked, but the branch has other work than the held one; to let \
-                     it count, drop the held one: {retry} {argument}"
+                     it count, drop the held one: {retry} {line}"
                 ),
             ),
         };
         let why = reasons(proved, key, at).into_iter().next();
         let why = why.or_else(|| self.why_not(proved)).unwrap_or_default();
-        self.notice(&format!("`{}` stays held: {why}{way_out}", key.text))
+        self.notice(&format!("{} stays held: {why}{way_out}", key.quoted()))
     }
 
     /// Is held work on the branch, with the tests that it changes? A human merged it, or a proof at
@@ -164,7 +163,7 @@ impl Run {
             .into_iter()
             .filter(|it| it.criteria.contains(key) || it.whole_task)
             .collect();
-        self.notice(&format!("judging the held work on `{}` again", key.text))?;
+        self.notice(&format!("judging the held work on {} again", key.quoted()))?;
         let checks = Arc::clone(&self.parts.checks);
         let harness = match self.harness() {
             // A human who brought the work changed the harness with it.
@@ -180,7 +179,7 @@ impl Run {
         self.prove_against(
             harness.as_ref(),
             (Warmth::Warm, commit),
-            About::work(task, key, ProofDepth::Focus),
+            About::work(task, (key, &held.base), ProofDepth::Focus),
             to_run,
         )
         .await
@@ -241,7 +240,7 @@ impl Run {
         (entry.held, entry.proof) = (None, Some(Proof::Check));
         self.passed_since_proof = true;
         self.proven_since_commit.push((key.clone(), Proof::Check));
-        self.notice(&format!("`{}` is proven by the work kept in {}", key.text, held.name))?;
+        self.notice(&format!("{} is proven by the work kept in {}", key.quoted(), held.name))?;
         self.commit_state()?;
         self.last_head = Some(self.parts.repo.checkpoint()?.head);
         Ok(())

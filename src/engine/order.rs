@@ -20,7 +20,7 @@ pub struct Skipped<'t> {
 
 impl fmt::Display for Skipped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` before it is {}", self.because.key.text, self.standing)
+        write!(f, "{} before it is {}", self.because.key.quoted(), self.standing)
     }
 }
 

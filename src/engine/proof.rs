@@ -19,6 +19,8 @@ pub(super) struct About<'a> {
     pub(super) task: &'a Task,
     /// The criterion that was worked on.
     pub(super) focus: Option<&'a CriterionKey>,
+    /// The commit that the work on it began on.
+    pub(super) began: Option<&'a Oid>,
     pub(super) depth: ProofDepth,
     /// Whether all of them run once more in a new room if one is red.
     pub(super) retries: bool,
@@ -38,12 +40,16 @@ pub(super) enum ProofDepth {
 impl<'a> About<'a> {
     /// The whole task, and no criterion of it.
     pub(super) fn task(task: &'a Task, depth: ProofDepth) -> Self {
-        Self { task, focus: None, depth, retries: true }
+        Self { task, focus: None, began: None, depth, retries: true }
     }
 
-    /// Work on a criterion.
-    pub(super) fn work(task: &'a Task, focus: &'a CriterionKey, depth: ProofDepth) -> Self {
-        Self { task, focus: Some(focus), depth, retries: true }
+    /// Work on a criterion, since a commit.
+    pub(super) fn work(
+        task: &'a Task,
+        (focus, began): (&'a CriterionKey, &'a Oid),
+        depth: ProofDepth,
+    ) -> Self {
+        Self { task, focus: Some(focus), began: Some(began), depth, retries: true }
     }
 }
 
@@ -131,7 +137,7 @@ impl Run {
         &self,
         room: (&mut ProofRooms, Warmth),
         (commit, harness): (&Oid, Option<&Oid>),
-        About { task, focus, depth, retries }: About<'_>,
+        About { task, focus, began, depth, retries }: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let setup = RoomSetup::of(&task.settings);
@@ -150,6 +156,7 @@ impl Run {
             layout: &self.parts.layout,
             table: &self.parts.table,
             harness,
+            began,
             may_change: &may_change,
             protect: &protect,
             first_seen: &self.state.first_seen,

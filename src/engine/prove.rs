@@ -77,7 +77,7 @@ impl Run {
             let waiting = task.criteria.iter().filter(|criterion| {
                 self.state.find(&criterion.key).is_some_and(|entry| waits(criterion, entry))
             });
-            waiting.map(|criterion| format!("`{}`", criterion.key.text)).collect::<Vec<_>>()
+            waiting.map(|criterion| criterion.key.quoted()).collect::<Vec<_>>()
         };
         let held = waiting(|_, entry| entry.held.is_some() && entry.proof.is_none());
         if !held.is_empty() {
@@ -89,20 +89,19 @@ impl Run {
         }
         let skipped = skipped(task, &self.state);
         unproven.extend(
-            skipped.iter().map(|it| format!("skipped: `{}`, {it}.", it.criterion.key.text)),
+            skipped.iter().map(|it| format!("skipped: {}, {it}.", it.criterion.key.quoted())),
         );
         for criterion in open_criteria(task, &self.state) {
             let before: Vec<_> = waited_for(criterion, task, &self.state).collect();
             if !before.is_empty() {
-                let names: Vec<_> = before.iter().map(|it| format!("`{}`", it.key.text)).collect();
-                let (text, names) = (&criterion.key.text, names.join(", "));
-                unproven
-                    .push(format!("not begun: `{text}`, since {names} before it is not proven."));
+                let names: Vec<_> = before.iter().map(|it| it.key.quoted()).collect();
+                let (text, names) = (criterion.key.quoted(), names.join(", "));
+                unproven.push(format!("not begun: {text}, since {names} before it is not proven."));
             }
         }
         let names: Vec<_> = ticked_without_proof(task, &self.state)
             .filter(|criterion| !self.is_held(&criterion.key))
-            .map(|criterion| format!("`{}`", criterion.key.text))
+            .map(|criterion| criterion.key.quoted())
             .collect();
         if !names.is_empty() {
             unproven.push(format!("ticked but not proven: {}.", names.join(", ")));

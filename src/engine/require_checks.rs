@@ -36,8 +36,8 @@ pub fn require_checks(
                     )
             };
             let why = unprovable(criterion, green)?;
-            let (line, text) = (criterion.line, &criterion.key.text);
-            Some(format!("\n  {}:{line}: `{text}` {why}", file.display()))
+            let (line, text) = (criterion.line, criterion.key.quoted());
+            Some(format!("\n  {}:{line}: {text} {why}", file.display()))
         })
         .collect();
     if refused.is_empty() {

@@ -61,10 +61,10 @@ impl Run {
             OnStuck::Stop => {
                 let reason = match attempts {
                     // A flaky check costs no attempt.
-                    0 => format!("`{}`: {why}", key.text),
+                    0 => format!("{}: {why}", key.quoted()),
                     _ => {
                         let times = count(attempts, "time");
-                        format!("`{}` failed {times}{tail}; last: {why}", key.text)
+                        format!("{} failed {times}{tail}; last: {why}", key.quoted())
                     }
                 };
                 Some(Outcome::Stuck { reason })

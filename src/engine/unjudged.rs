@@ -68,8 +68,8 @@ pub(super) fn open_again(
         let Some(ticked) = task::find(&now, &key).filter(|now| now.checked) else { continue };
         bytes = task::tick(&bytes, ticked.mark, Tick::Open)?;
         notices.push(format!(
-            "`{}` was ticked in an iteration that died before its verdict: its box is open again",
-            key.text
+            "{} was ticked in an iteration that died before its verdict: its box is open again",
+            key.quoted()
         ));
     }
     if bytes != before {

@@ -59,7 +59,7 @@ pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
 pub use state::{
     CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
 };
-pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
+pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{
     CallStatus, ClockTime, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage,
 };

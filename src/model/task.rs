@@ -43,6 +43,18 @@ pub struct CriterionKey {
     pub occurrence: usize,
 }
 
+impl CriterionKey {
+    /// The text in the quotes that messages put around code, or in others if it has code in it.
+    pub fn quoted(&self) -> String {
+        in_quotes(&self.text)
+    }
+}
+
+/// A text in backticks, or in double quotes if there are backticks in it.
+pub fn in_quotes(text: &str) -> String {
+    if text.contains('`') { format!("\"{text}\"") } else { format!("`{text}`") }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_first(occurrence: &usize) -> bool {
     *occurrence == 0

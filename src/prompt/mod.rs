@@ -17,5 +17,5 @@ mod unknown_value;
 mod values;
 
 pub use error::PromptError;
-pub use templates::{DEFAULT_BUDGET, Templates};
+pub use templates::{DEFAULT_BUDGET, TASK_TEMPLATE, Templates};
 pub use values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues};

@@ -26,13 +26,16 @@ pub const DEFAULT_BUDGET: usize = 64 * 1024;
 /// The number of lines of progress.md in a prompt.
 const PROGRESS_LINES: usize = 50;
 
+/// The built-in template of a TASK.md.
+pub const TASK_TEMPLATE: &str = include_str!("../../templates/TASK.md");
+
 /// All templates: file name and built-in text.
 const BUILTIN: [(&str, &str); 7] = [
     (ITERATION, include_str!("../../templates/iteration.md")),
     (CONTINUATION, include_str!("../../templates/continuation.md")),
     (STOP, include_str!("../../templates/stop.md")),
     (INSTRUCTIONS, include_str!("../../templates/copilot-instructions.md")),
-    (TASK, include_str!("../../templates/TASK.md")),
+    (TASK, TASK_TEMPLATE),
     (GUARDRAILS, include_str!("../../templates/guardrails.md")),
     (PROGRESS, include_str!("../../templates/progress.md")),
 ];

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::format;
-use crate::model::{CriterionSummary, Outcome, Proof, RunSummary};
+use crate::model::{CriterionSummary, Outcome, Proof, RunSummary, in_quotes};
 
 /// The number of criteria that are listed; the rest are counted.
 const LISTED: usize = 20;
@@ -78,7 +78,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         let reason = criterion.reason.as_deref()?;
         let text = format::shown(&criterion.key.text, room);
         let what = if criterion.skipped { "Skipped" } else { "Held" };
-        Some(format!("{what}: `{text}`: {}", format::message(reason)))
+        Some(format!("{what}: {}: {}", in_quotes(&text), format::message(reason)))
     }));
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {

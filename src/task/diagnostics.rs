@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{lines::Lines, looks_like_box::BoxLike};
-use crate::model::{Diagnostic, Severity};
+use crate::model::{Diagnostic, Severity, in_quotes};
 
 /// The longest piece of the user's text that a message repeats, in characters.
 const QUOTED: usize = 60;
@@ -72,6 +72,11 @@ impl<'a> Diagnostics<'a> {
         }
     }
 
+    /// The number of diagnostics so far.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// Where the first text is that looks like an open criterion.
     pub(super) fn first_box(&self) -> Option<usize> {
         self.boxes.iter().min().copied()
@@ -93,7 +98,7 @@ impl<'a> Diagnostics<'a> {
 /// Quotes a piece of the user's text for a message, cut to a bounded length.
 pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("`{}…`", &text[..end]),
-        None => format!("`{text}`"),
+        Some((end, _)) => in_quotes(&format!("{}…", &text[..end])),
+        None => in_quotes(text),
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
+    asides::Asides,
     diagnostics::Diagnostics,
     item::CodeSpan,
     lines::Lines,
@@ -51,6 +52,8 @@ pub(super) fn scan<'a>(
         diagnostics,
         found: Scanned::default(),
         items: Vec::new(),
+        lists: Vec::new(),
+        asides: Asides::default(),
         quotes: 0,
         skipping: false,
         block: None,
@@ -70,8 +73,8 @@ enum Kind {
     Item,
     /// Any other paragraph.
     Paragraph,
-    /// A heading.
-    Heading,
+    /// A heading of this level.
+    Heading(usize),
 }
 
 /// The block of text being read.
@@ -102,6 +105,19 @@ struct Item {
     criterion: Option<usize>,
     /// True until the first content of the item.
     fresh: bool,
+    /// The first line of an item that is nothing but text.
+    plain: Option<Range<usize>>,
+    /// It has a box, or an item in it has one.
+    boxed: bool,
+}
+
+/// An open list.
+#[derive(Default)]
+struct List {
+    /// Some item has a box of its own.
+    boxed: bool,
+    /// The items that are nothing but text, without boxes in them.
+    plain: Vec<Range<usize>>,
 }
 
 struct Walk<'w, 'a> {
@@ -109,6 +125,8 @@ struct Walk<'w, 'a> {
     diagnostics: &'w mut Diagnostics<'a>,
     found: Scanned,
     items: Vec<Item>,
+    lists: Vec<List>,
+    asides: Asides,
     quotes: usize,
     /// Inside code, HTML or a table, where criteria cannot appear.
     skipping: bool,
@@ -155,19 +173,22 @@ impl Walk<'_, '_> {
             Tag::Item => {
                 self.close_block();
                 let criterion = self.items.last().and_then(|item| item.criterion);
-                self.items.push(Item { criterion, fresh: true });
+                self.items.push(Item { criterion, fresh: true, plain: None, boxed: false });
             }
             Tag::BlockQuote(_) => {
                 self.close_block();
                 self.quotes += 1;
             }
-            Tag::Heading { .. } => {
+            Tag::Heading { level, .. } => {
                 self.close_block();
-                self.begin(Kind::Heading, range.start);
+                self.begin(Kind::Heading(*level as usize), range.start);
             }
             Tag::Paragraph => self.paragraph(range.start),
-            Tag::List(_)
-            | Tag::FootnoteDefinition(_)
+            Tag::List(_) => {
+                self.close_block();
+                self.lists.push(List::default());
+            }
+            Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
@@ -194,7 +215,14 @@ impl Walk<'_, '_> {
             _ if self.skipping => {}
             TagEnd::Item => {
                 self.end_block();
-                self.items.pop();
+                self.end_item();
+            }
+            TagEnd::List(_) => {
+                self.end_block();
+                let list = self.lists.pop().unwrap_or_default();
+                for span in list.plain.into_iter().filter(|_| list.boxed) {
+                    lookalike::plain_item(span, self.diagnostics);
+                }
             }
             TagEnd::BlockQuote(_) => {
                 self.end_block();
@@ -202,7 +230,6 @@ impl Walk<'_, '_> {
             }
             TagEnd::Paragraph
             | TagEnd::Heading(_)
-            | TagEnd::List(_)
             | TagEnd::FootnoteDefinition
             | TagEnd::DefinitionList
             | TagEnd::DefinitionListTitle
@@ -227,6 +254,12 @@ impl Walk<'_, '_> {
         let place = match tag {
             Tag::CodeBlock(CodeBlockKind::Indented) => Hidden::Code,
             Tag::CodeBlock(CodeBlockKind::Fenced(_)) if self.is_endless(&range) => Hidden::Fence,
+            Tag::CodeBlock(CodeBlockKind::Fenced(info)) => {
+                let lines = segments(self.lines.source(), range, self.quotes);
+                let inside = self.items.last().is_some_and(|item| item.criterion.is_some());
+                lookalike::fenced_check(info, &lines, inside, self.diagnostics);
+                return;
+            }
             Tag::HtmlBlock => Hidden::Html,
             Tag::Table(_) => Hidden::Table,
             _ => return,
@@ -285,6 +318,13 @@ impl Walk<'_, '_> {
         if let Some(item) = self.items.last_mut() {
             item.criterion = Some(number);
         }
+        self.items.iter_mut().for_each(|item| item.boxed = true);
+        if let Some(list) = self.lists.last_mut() {
+            list.boxed = true;
+        }
+        if let Some(heading) = self.asides.of_box() {
+            lookalike::put_aside(mark - 1..mark + 2, heading, self.diagnostics);
+        }
         self.begin(Kind::Boxed(number), end);
     }
 
@@ -312,7 +352,8 @@ impl Walk<'_, '_> {
         let segments = segments(self.lines.source(), block.range.clone(), block.quotes);
         let within = self.items.last().and_then(|item| item.criterion);
         match block.kind {
-            Kind::Heading => {
+            Kind::Heading(level) => {
+                self.asides.heading(level, &block.plain);
                 lookalike::heading(&segments, self.diagnostics);
                 self.found.title.get_or_insert_with(|| block.plain.trim().to_owned());
             }
@@ -328,12 +369,37 @@ impl Walk<'_, '_> {
                         Some(item) => self.may_change(within, item),
                         None => match within.and_then(|it| Some((it, order::read(&segments)?))) {
                             Some((number, item)) => self.order(number, item),
-                            None => lookalike::item(&segments, self.diagnostics),
+                            None => self.plain_item(&segments),
                         },
                     },
                 },
             },
-            Kind::Paragraph => lookalike::lines(&segments, self.diagnostics),
+            Kind::Paragraph => {
+                if self.items.is_empty() {
+                    self.asides.paragraph(&block.plain);
+                }
+                lookalike::lines(&segments, self.diagnostics);
+            }
+        }
+    }
+
+    /// An item that is no criterion and says nothing about one.
+    fn plain_item(&mut self, segments: &[Segment<'_>]) {
+        let before = self.diagnostics.count();
+        lookalike::item(segments, self.diagnostics);
+        if before == self.diagnostics.count()
+            && let (Some(item), Some(first)) = (self.items.last_mut(), segments.first())
+            // A link or a reference says nothing that must be true.
+            && !first.text.starts_with('[')
+        {
+            item.plain = Some(first.span());
+        }
+    }
+
+    fn end_item(&mut self) {
+        let Some(item) = self.items.pop() else { return };
+        if let (Some(list), Some(span), false) = (self.lists.last_mut(), item.plain, item.boxed) {
+            list.plain.push(span);
         }
     }
 

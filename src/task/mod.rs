@@ -6,6 +6,7 @@
 //! (`config`), and the meaning of a change to TASK.md (`verify`). The callers of [`tick`] and
 //! [`restore`] write the file.
 
+mod asides;
 mod compare;
 mod diagnostics;
 mod discover;
@@ -24,6 +25,7 @@ mod may_change_item;
 mod nesting;
 mod order;
 mod parse;
+mod prose_check;
 mod recipe_item;
 mod render;
 mod segment;

@@ -233,6 +233,6 @@ mod tests {
 
     #[test]
     fn outside_of_a_criterion_they_are_text() {
-        assert_eq!(told("- id: a\n- after: the work\n\n- [ ] a\n"), Vec::<String>::new());
+        assert_eq!(told("- id: a\n- after: the work\n\n# A\n- [ ] a\n"), Vec::<String>::new());
     }
 }

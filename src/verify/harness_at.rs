@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::classify::{
-    AskedCheck, HarnessCheck, HarnessQuestion, KnownStarts, Mutants, PutBack, Role,
+    AskedCheck, HarnessCheck, HarnessQuestion, KnownStarts, LookedAt, Mutants, PutBack, Role,
     SourceTree as _, TreeEdit, has_code, mutants, put_back,
 };
 use super::error::VerifyError;
@@ -101,6 +101,25 @@ impl Harness {
         let changed = |path: &&PathBuf| start.get(*path) != now.get(*path);
         let allowed = start.keys().chain(now.keys().filter(|path| !start.contains_key(*path)));
         allowed.filter(|path| rules.may_change.is_match(path)).filter(changed).cloned().collect()
+    }
+
+    /// The edits without those of files that a check only looks at, if there are some: their content
+    /// is what it asks for. What is expected stays, and what the human protects.
+    pub(super) fn without_looked_at(
+        &self,
+        edits: &[TreeEdit],
+        rules: &ProofRules<'_>,
+        command: &str,
+    ) -> Option<Vec<TreeEdit>> {
+        let looked_at = LookedAt::of(command)?;
+        let is_asked_for = |edit: &&TreeEdit| {
+            let path = edit.path();
+            looked_at.covers(path)
+                && !rules.protect.is_match(path)
+                && rules.table.role(path) != Some(Role::Expected)
+        };
+        let rest: Vec<TreeEdit> = edits.iter().filter(|it| !is_asked_for(it)).cloned().collect();
+        (rest.len() < edits.len()).then_some(rest)
     }
 
     /// Tests that are new, and that no check names.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::classify::{EntryKind, FileEntry, Role, SourceTree, Table, judges};
+use super::classify::{EntryKind, FileEntry, LookedAt, Role, SourceTree, Table, judges};
 use super::runner_operands::{names_new_tests, without_end};
 use super::unwritten::looks_for_new_test;
 use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus};
@@ -92,6 +92,10 @@ fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -
         | CheckStatus::TimedOut(_)
         | CheckStatus::NotRun(_)
         | CheckStatus::Incomplete(_) => return false,
+    }
+    // It runs no test.
+    if LookedAt::of(&check.command).is_some() {
+        return false;
     }
     let output = check.output.to_lowercase();
     let found = judges(start, table, &[&check.command]);

@@ -12,6 +12,7 @@ mod around;
 mod assess;
 mod baseline;
 mod branch;
+mod broken_line;
 mod check_run;
 mod checks;
 mod classify;

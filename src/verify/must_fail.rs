@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
-use super::classify::{Mutant, Mutants, TreeEdit};
+use super::classify::{KnownStarts, LookedAt, Mutant, Mutants, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
@@ -39,7 +39,7 @@ pub(super) fn must_fail(
     harness: &Harness,
     rules: &ProofRules<'_>,
     planned: &[PlannedCheck],
-    results: &[CheckResult],
+    (results, product): (&[CheckResult], &[TreeEdit]),
 ) -> Vec<MustFailRun> {
     if !results.iter().all(CheckResult::passed) {
         return Vec::new();
@@ -49,22 +49,41 @@ pub(super) fn must_fail(
         seen.is_some_and(|seen| seen.status != FirstStatus::Green)
             && check.millis <= MOST_MILLIS
             && rules.later_harness(&check.command).is_none()
+            // It has no tests that could need the work.
+            && LookedAt::of(&check.command).is_none()
     };
     let of = |result: &CheckResult| {
         let check = planned.iter().find(|check| check.command == result.command)?.clone();
         let is_new = rules.is_test_new(&check.command);
         let put_back = if is_new { Vec::new() } else { harness.found.edits.clone() };
-        let product = match harness.changes.as_slice() {
-            [] => Vec::new(),
-            _ if !harness.found.product.iter().any(|edit| runs(edit.path())) => Vec::new(),
-            _ => harness.found.product.clone(),
-        };
+        let product = product.to_vec();
         let mutants = harness.mutants(result, rules, planned);
         let millis = result.millis;
         Some(MustFailRun { check, millis, is_new, put_back, product, mutants })
     };
     let deep = |check: &&CheckResult| rules.is_deep_command(planned, &check.command);
     results.iter().filter(was_red).filter(deep).filter_map(of).filter(|it| !it.is_empty()).collect()
+}
+
+/// The edits that undo the work on the criterion, for its new tests. What other criteria changed
+/// before stays: an honest test may be about that, or about what was there all along.
+pub(super) fn old_product(
+    harness: &Harness,
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    planned: &[PlannedCheck],
+    known: (&[TreeEdit], &mut KnownStarts),
+) -> Result<Vec<TreeEdit>, VerifyError> {
+    let can_run = |edits: &[TreeEdit]| edits.iter().any(|edit| runs(edit.path()));
+    if harness.changes.is_empty() || rules.deep.is_empty() || !can_run(&harness.found.product) {
+        return Ok(Vec::new());
+    }
+    let since = ProofRules { harness: rules.began, ..*rules };
+    let product = match Harness::at(shown, &since, planned, known)? {
+        Some(since) => since.found.product,
+        None => harness.found.product.clone(),
+    };
+    Ok(if can_run(&product) { product } else { Vec::new() })
 }
 
 /// Can tests depend on a file? They cannot on prose, and not on a workflow of CI.

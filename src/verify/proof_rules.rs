@@ -23,6 +23,9 @@ pub struct ProofRules<'a> {
     pub table: &'a Table,
     /// A commit or a tree with the harness that counts; none where nothing is put back.
     pub harness: Option<&'a Oid>,
+    /// The commit that the work on the criterion began on, where it is known. What other criteria
+    /// changed before it is no part of the work that new tests must need.
+    pub began: Option<&'a Oid>,
     /// Paths of the harness that may change.
     pub may_change: &'a GlobSet,
     /// Paths that the human protected.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::classify::{EntryKind, Role, SourceTree, Table, judges, link_target};
+use super::classify::{EntryKind, LookedAt, Role, SourceTree, Table, judges, link_target};
 use super::error::VerifyError;
 use super::unwritten::looks_for_new_test;
 use crate::model::{FirstSeen, FirstStatus, Task};
@@ -152,8 +152,12 @@ impl Protection {
             !new.files.contains(*path)
                 && matches!(table.role(path), Some(Role::Tests | Role::Config))
         };
-        // Work may change what a check only reads; the verdict puts it back.
-        let files = old.files.difference(&old.data);
+        // Work may change what a check only reads; the verdict puts it back. And it may change what a
+        // criterion's own check asks for.
+        let own = task.criteria.iter().flat_map(|criterion| &criterion.verify);
+        let asked: Vec<LookedAt> = own.filter_map(|it| LookedAt::of(&it.command)).collect();
+        let is_asked_for = |path: &&PathBuf| asked.iter().any(|it| it.covers(path));
+        let files = old.files.difference(&old.data).filter(|path| !is_asked_for(path));
         self.judges = files.filter(is_fixed).cloned().collect();
         self
     }
@@ -183,7 +187,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::TaskSettings;
+    use crate::model::{Criterion, CriterionKey, TaskSettings, VerifyCommand};
     use crate::verify::classify::FileEntry;
 
     fn task(protect: &[&str]) -> Task {
@@ -312,6 +316,27 @@ mod tests {
         let it = it.with_judges(&task, (&tree, &table), &first_seen);
         let named: Vec<&Path> = it.named().collect();
         assert_eq!(named, [Path::new("tests/run.sh"), Path::new("tests/test_a.py")]);
+        // A criterion asks for a text in one of them.
+        let (key, verify) =
+            (CriterionKey { text: "it is there".into(), occurrence: 0 }, Vec::new());
+        let mut asks = Criterion {
+            key,
+            line: 1,
+            column: 1,
+            checked: false,
+            mark: 1,
+            verify,
+            recipe: None,
+            may_change: Vec::new(),
+            id: None,
+            after: Vec::new(),
+        };
+        let command = "grep -q zero tests/run.sh".to_owned();
+        asks.verify.push(VerifyCommand { command, line: 2 });
+        task.criteria.push(asks);
+        let it = Protection::of(&task).expect("no globs");
+        let it = it.with_judges(&task, (&tree, &table), &first_seen);
+        assert_eq!(it.named().collect::<Vec<_>>(), [Path::new("tests/test_a.py")]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::broken_line::{syntax_error, unknown_program};
 use super::excerpt::excerpt;
 use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
@@ -229,6 +230,12 @@ pub(super) fn cannot_run(
             output(check)
         ));
     }
+    if let Some(line) = syntax_error(check) {
+        return Some(format!(
+            "`{}` cannot run: the shell cannot read it: {line}\n  fix the command in TASK.md",
+            check.command
+        ));
+    }
     let (missing, why) = match &check.status {
         CheckStatus::Failed(126) => {
             (missing_program(&check.output)?, "cannot be executed".to_owned())
@@ -239,7 +246,10 @@ pub(super) fn cannot_run(
         }
         CheckStatus::Failed(_) => {
             let tool = missing_name(&check.output).filter(|name| is_tool(name));
-            (tool.or_else(|| lost_program(&check.output))?, "is not installed".to_owned())
+            match tool.or_else(|| lost_program(&check.output)) {
+                Some(tool) => (tool, "is not installed".to_owned()),
+                None => (unknown_program(check)?, "was not found".to_owned()),
+            }
         }
         CheckStatus::Passed
         | CheckStatus::Signalled(_)
@@ -267,8 +277,8 @@ pub(super) fn cannot_run(
             "checks run in `sh`; write `bash -c '…'` around this one".to_owned()
         }
         Some(sign) if missing.contains('/') || is_tool(&missing) => help(sign, &check.output),
-        _ => "install it, show its folder with `visible: [PATH]`, or make it with \
-              `setup: [COMMAND]`"
+        _ => "correct its name in TASK.md, install it, show its folder with `visible: [PATH]`, or \
+              make it with `setup: [COMMAND]`"
             .to_owned(),
     };
     Some(format!(

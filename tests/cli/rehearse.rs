@@ -648,6 +648,45 @@ fn a_flaky_check_and_one_that_cannot_run() {
     assert!(ran.stdout.contains("Nothing is open."), "{}", ran.stdout);
 }
 
+/// No work can turn them green. All of them are told, each with its line.
+#[test]
+fn checks_that_the_shell_cannot_run_are_told_with_their_lines() {
+    for check in ["test \"a", "grep -q x one &&", "if test -f a; then echo", "(test -f a"] {
+        let (_, ran) = rehearse(check, &[]);
+        assert_eq!(ran.code, Some(7), "{check}: {} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("line 4: `"), "{check}: {}", ran.stderr);
+        assert!(ran.stderr.contains("the shell cannot read it"), "{check}: {}", ran.stderr);
+    }
+    let repo = Repo::new(
+        "# Demo\n\n- [ ] a\n  - verify: `no-such-tool a | grep -q x`\n- [ ] b\n  - verify: `test -f b`\n\
+         - [ ] c\n  - verify: `test -f c && (`\n",
+    );
+    let ran = repo.ralph(&["rehearse", "demo"]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("line 4: `no-such-tool a | grep -q x` cannot run"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("line 8: `test -f c && (` cannot run"), "{}", ran.stderr);
+    // A run would come to nothing, too.
+    let ran = repo.run("turns: []\n", &[]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+}
+
+/// The advice for a check that never runs the code.
+#[test]
+fn a_check_that_only_parses_is_told_what_is_missing() {
+    for (check, file) in [
+        ("node --check app.js", ("app.js", "exports.a = ;\n")),
+        ("sh -n app.sh", ("app.sh", "if true; then\n")),
+    ] {
+        let (_, ran) = rehearse(check, &[file]);
+        let instead = ran.json()["criteria"][0]["accepted"][0]["instead"].to_string();
+        assert!(instead.contains("only parses, lints, or searches"), "{check}: {instead}");
+    }
+}
+
 #[test]
 fn what_is_uncommitted_is_rehearsed_and_stays() {
     let repo = Repo::with("# Demo\n\n- [ ] it\n  - verify: `sh tests/run.sh`\n", &[SQ, SQ_TEST]);

@@ -61,7 +61,7 @@ pub(super) async fn claim(
         found => found?,
     };
     // Settings that do not fit together are refused before anything is changed.
-    settings(&at.place, args, &found)?;
+    settings(&at.place, args.settings.layer(), &found)?;
     let audited = audit::folder(at.place.root(), &at.place.cwd);
     let audited_here = audit::inside(&audited, at.place.root())?.map(str::to_owned);
     make_private(&runs)?;

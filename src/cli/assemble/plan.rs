@@ -12,12 +12,12 @@ use crate::cli::mcp::{has_changed, memory, open_digest};
 use crate::cli::print::complain;
 use crate::cli::status::read_state;
 use crate::cli::tier::{self, Chosen};
-use crate::config::{Settings, resolve};
-use crate::engine::Limits;
+use crate::config::{LayerSettings, Settings, resolve};
+use crate::engine::{Limits, require_checks};
 use crate::mcp::MemorySources;
-use crate::model::{ExitCode, Task};
+use crate::model::{ExitCode, Task, TaskState};
 use crate::prompt::Templates;
-use crate::verify::{Branch, Dirt, Preflight, Repo as _};
+use crate::verify::{Branch, Dirt, Preflight, Repo as _, TASK};
 
 /// A run that the task, the settings and the repository allow.
 pub(in crate::cli) struct RunPlan {
@@ -35,13 +35,9 @@ pub(in crate::cli) struct RunPlan {
 impl RunPlan {
     /// Reads the task and the settings, and looks at the repository and the agent's program.
     pub(in crate::cli) fn of(at: &TaskContext, args: &RunArgs) -> Result<Self, Failure> {
-        let task = at.usable()?;
+        let (task, settings) = startable(at, args.settings.layer())?;
         if args.only_as.as_ref().is_some_and(|digest| *digest != open_digest(&task)) {
             return Err(Failure::new(ExitCode::Invalid, has_changed(&at.folder.task_file)));
-        }
-        let settings = settings(&at.place, args, &task)?;
-        if !settings.lenient {
-            at.all_read(&task)?;
         }
         let (asked, root) = (settings.sandbox, at.place.root());
         let (preflight, chosen) = thread::scope(|scope| {
@@ -58,13 +54,39 @@ impl RunPlan {
     }
 }
 
+/// The task and the settings, if a run would start with them. `check` asks the same question.
+pub(in crate::cli) fn startable(
+    at: &TaskContext,
+    flags: LayerSettings,
+) -> Result<(Task, Settings), Failure> {
+    let task = at.usable()?;
+    let settings = settings(&at.place, flags, &task)?;
+    if !settings.lenient {
+        at.all_read(&task)?;
+    }
+    Ok((task, settings))
+}
+
+/// Refuses a task before its checks ran, if the settings require checks that it does not have.
+pub(in crate::cli) fn has_checks(
+    at: &TaskContext,
+    task: &Task,
+    settings: &Settings,
+    state: &TaskState,
+) -> Result<(), Failure> {
+    match settings.require_checks {
+        true => Ok(require_checks(task, state, &at.layout.file(TASK), &[])?),
+        false => Ok(()),
+    }
+}
+
 /// The settings of a run, if they fit together.
 pub(in crate::cli) fn settings(
     place: &RepoContext,
-    args: &RunArgs,
+    flags: LayerSettings,
     task: &Task,
 ) -> Result<Settings, Failure> {
-    let settings = resolve(&place.layers(args.settings.layer(), Some(task))?);
+    let settings = resolve(&place.layers(flags, Some(task))?);
     if settings.require_checks && !settings.baseline {
         return Err(Failure::new(
             ExitCode::Usage,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
-use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task};
+use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task, in_quotes};
 use crate::report::count;
 use crate::verify::{
     Claims, Derived, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
@@ -128,7 +128,7 @@ impl<'a> Report<'a> {
                 );
                 row.checks = tick.checks.iter().map(check).collect();
                 if row.result == RowResult::ByHand && tick.claim.claimed.is_none() {
-                    let what = format!("ticks `{}` by hand", row.text);
+                    let what = format!("ticks {} by hand", in_quotes(&row.text));
                     remarks.push(Remark { kind: RemarkKind::Human, at: tick.claim.at, what });
                 }
             }
@@ -235,7 +235,7 @@ impl<'a> Report<'a> {
             text.push_str(&format!("\n{line:>5}  {word:<width$}  {}{commit}", row.text));
         }
         for row in self.rows.iter().filter(|row| !row.why.is_empty()) {
-            text.push_str(&format!("\n\n`{}`", row.text));
+            text.push_str(&format!("\n\n{}", in_quotes(&row.text)));
             row.why.iter().for_each(|why| text.push_str(&format!("\n  {why}")));
         }
         if !self.remarks.is_empty() {

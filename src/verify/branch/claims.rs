@@ -88,7 +88,7 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
         found.push(TickClaim { key: key.clone(), at: *at, from: before.unwrap_or(start), claimed });
     }
     for tick in found.iter().filter(|tick| tick.claimed == Some(Proof::Accepted)) {
-        let what = format!("takes `{}` without proof: accepted by hand", tick.key.text);
+        let what = format!("takes {} without proof: accepted by hand", tick.key.quoted());
         remarks.push(human(tick.at, &what));
     }
     let open = head.iter().flat_map(|task| &task.criteria).filter(|criterion| !criterion.checked);
@@ -98,7 +98,7 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
             let changes =
                 |seen: &Seen| seen.commit.changes.iter().any(|it| files.contains(&it.path));
             let at = seen.iter().rposition(changes).unwrap_or(0);
-            let what = format!("has a proof of `{}` in state.json and an open box", key.text);
+            let what = format!("has a proof of {} in state.json and an open box", key.quoted());
             remarks.push(Remark { kind: RemarkKind::Listed, at, what });
         }
     }

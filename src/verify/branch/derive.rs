@@ -165,7 +165,7 @@ pub async fn derive(
             Err(lacks) => return Ok(Err(lacks)),
         }
     }
-    let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
+    let proved = run.prove((rooms, Warmth::Cold), head, &needed, (None, None)).await?;
     let mut weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
@@ -251,7 +251,7 @@ impl Deriving<'_> {
         room: (&mut ProofRooms, Warmth),
         commit: &Oid,
         planned: &[PlannedCheck],
-        focus: Option<&CriterionKey>,
+        (focus, began): (Option<&CriterionKey>, Option<&Oid>),
     ) -> Result<Proved, VerifyError> {
         let may_change = may_change(self.it.task, focus)?;
         let rules = ProofRules {
@@ -259,6 +259,7 @@ impl Deriving<'_> {
             layout: self.it.layout,
             table: self.it.table,
             harness: Some(&self.harness),
+            began,
             may_change: &may_change,
             protect: &self.protect,
             first_seen: &self.first_seen,
@@ -280,7 +281,8 @@ impl Deriving<'_> {
         let commit = &self.it.seen[claim.at].commit.id;
         let own = |check: &&PlannedCheck| check.criteria.contains(&claim.key);
         let planned: Vec<_> = self.needed.iter().filter(own).cloned().collect();
-        let proved = self.prove((rooms, Warmth::Warm), commit, &planned, Some(&claim.key)).await?;
+        let work = (Some(&claim.key), Some(&self.it.seen[claim.from].commit.id));
+        let proved = self.prove((rooms, Warmth::Warm), commit, &planned, work).await?;
         let mut tick = DerivedTick {
             claim: claim.clone(),
             proof: None,
@@ -345,10 +347,10 @@ impl Deriving<'_> {
         if planned.iter().any(was_red) {
             return Some(Proof::Check);
         }
-        let text = &claim.key.text;
+        let text = claim.key.quoted();
         if !worked {
             why.push(format!(
-                "no commit of `{text}` changes more than the task's state files, white space, line \
+                "no commit of {text} changes more than the task's state files, white space, line \
                  endings, or file modes"
             ));
             return None;

@@ -48,7 +48,7 @@ pub(super) fn records(
                     Some(_) => "changes the proof of",
                     None => "removes the proof of",
                 };
-                remark(RemarkKind::Forged, format!("{what} `{}`", entry.key.text));
+                remark(RemarkKind::Forged, format!("{what} {}", entry.key.quoted()));
             }
         }
     }

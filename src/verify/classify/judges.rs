@@ -417,7 +417,7 @@ fn helps_tests(path: &Path) -> bool {
 }
 
 /// Does an interpreter only parse what it gets: `node --check`, `sh -n`, `php -l`?
-fn only_parses(first: &str, rest: &[String]) -> bool {
+pub(in crate::verify) fn only_parses(first: &str, rest: &[String]) -> bool {
     let options: Vec<&str> = rest.iter().map(String::as_str).collect();
     match program(first) {
         Program::Shell => options.contains(&"-n"),
@@ -430,6 +430,11 @@ fn only_parses(first: &str, rest: &[String]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Does a program only read, lint, or compile its files?
+pub(in crate::verify) fn only_looks(name: &str) -> bool {
+    program(name) == Program::Looks
 }
 
 /// The code that an interpreter gets as a word.

@@ -11,7 +11,8 @@ use globset::GlobSet;
 use super::attack::{Attack, MOST_FILES, write};
 use super::languages::{Language, smallest};
 use crate::verify::classify::shell::{ShellCommand, scan};
-use crate::verify::classify::{Role, SourceTree, Table, TreeEdit};
+use crate::verify::classify::wrappers::unwrapped;
+use crate::verify::classify::{Role, SourceTree, Table, TreeEdit, only_looks, only_parses};
 
 /// One cheat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,26 @@ pub(super) const PRODUCT_EXITS: &str = "let the code under test end the process 
 const PROTECT_TESTS: &str = "take the tests out of `may_change:`, or name them in `protect:`";
 
 const OTHER_VALUES: &str = "let one of the checks run the code, and compare several of its results";
+
+const ONLY_READS: &str = "add a test of what the code does: this check only parses, lints, or searches \
+                          it, so that empty files pass";
+
+/// Does a command run the product, rather than parse, lint, or compile it?
+fn runs_code(command: &ShellCommand) -> bool {
+    const VERBS: [(&str, &str); 4] = [
+        ("go", "vet build fmt"),
+        ("cargo", "check build clippy fmt doc"),
+        ("deno", "check lint fmt"),
+        ("npx", "tsc eslint prettier"),
+    ];
+    let words = unwrapped(&command.words);
+    let Some((first, rest)) = words.split_first() else { return false };
+    let verb = rest.iter().find(|word| !word.starts_with('-'));
+    let names = |verbs: &str| verb.is_some_and(|verb| verbs.split(' ').any(|it| it == verb));
+    !only_parses(first, rest)
+        && !only_looks(first)
+        && !VERBS.iter().any(|(program, verbs)| first == program && names(verbs))
+}
 
 /// The cheats to try on the checks of one criterion, for their own lines and for those that these
 /// run. A run puts judges back, except for those that the task allows to change.
@@ -124,7 +145,10 @@ impl Attack<'_> {
             Cheat {
                 name: "empty the files of the product",
                 edits: self.emptied(),
-                instead: "also run the code, so that the rest of the file has to be there",
+                instead: match self.scanned.iter().any(runs_code) {
+                    true => "also run the code, so that the rest of the file has to be there",
+                    false => ONLY_READS,
+                },
             },
             Cheat {
                 name: PRODUCT_EXITS,

@@ -142,6 +142,14 @@ pub struct Rehearsed {
     pub whole_task: Option<RehearsedCriterion>,
 }
 
+/// The checks of a criterion before any work.
+struct AtStart {
+    checks: Vec<RehearsedCheck>,
+    /// The results of the last run.
+    last: Vec<CheckResult>,
+    wrote: Vec<CheckWrote>,
+}
+
 /// Receives the messages for people.
 type Tell<'a> = &'a (dyn Fn(&str) + Sync);
 
@@ -171,12 +179,19 @@ pub async fn rehearse(
     if let Some(lacks) = rooms.leads_back(it.head, &planned, named, to_run).await? {
         return Ok(Err(lacks));
     }
-    let mut found = Vec::new();
+    let (mut begun, mut broken) = (Vec::new(), Vec::new());
     for criterion in all {
-        match it.criterion(criterion, &start, &setup, rooms, to_run, heard).await? {
-            Ok(rehearsed) => found.push(rehearsed),
-            Err(lacks) => return Ok(Err(lacks)),
+        match it.begin(criterion, &setup, rooms, to_run, heard).await? {
+            Ok(at_start) => begun.push((criterion, at_start)),
+            Err(lacks) => broken.push(lacks),
         }
+    }
+    if !broken.is_empty() {
+        return Ok(Err(broken.join("\n")));
+    }
+    let mut found = Vec::new();
+    for (criterion, at_start) in begun {
+        found.push(it.attack(criterion, at_start, (&start, &setup), rooms, to_run, heard.0).await?);
     }
     let whole_task = whole.and_then(|_| found.pop());
     Ok(Ok(Rehearsed { criteria: found, whole_task }))
@@ -211,20 +226,20 @@ fn planned(criterion: &Criterion) -> Vec<PlannedCheck> {
 }
 
 impl Rehearsal<'_> {
-    async fn criterion(
+    /// Runs the checks of a criterion before any work. `Err` in the answer has those that cannot
+    /// run.
+    async fn begin(
         &self,
         criterion: &Criterion,
-        start: &TreeFiles,
         setup: &RoomSetup,
         rooms: &mut ProofRooms,
         to_run: (&dyn Checks, &CheckOptions),
         (tell, note): (Tell<'_>, Tell<'_>),
-    ) -> Result<Result<RehearsedCriterion, String>, VerifyError> {
-        let text = &criterion.key.text;
-        let planned = planned(criterion);
-        tell(&format!("`{text}`: {TIMES} times at the start"));
-        let (checks, last, wrote) = self.at_start(&planned, rooms.warm()?, to_run).await?;
-        for check in &last {
+    ) -> Result<Result<AtStart, String>, VerifyError> {
+        tell(&format!("{}: {TIMES} times at the start", criterion.key.quoted()));
+        let at_start = self.at_start(&planned(criterion), rooms.warm()?, to_run).await?;
+        let AtStart { checks, last, .. } = &at_start;
+        for check in last {
             let is_red =
                 checks.iter().any(|it| it.command == check.command && !it.start.contains(&true));
             let mut lacks = None;
@@ -236,12 +251,29 @@ impl Rehearsal<'_> {
                 lacks = room_lacks(check, &in_tree, rooms.warm()?.elsewhere());
             }
             if let Some(lacks) = lacks {
-                return Ok(Err(lacks));
+                let own = criterion.verify.iter().find(|it| it.command == check.command);
+                let line = own.filter(|it| it.line > 0).map(|it| format!("line {}: ", it.line));
+                return Ok(Err(format!("{}{lacks}", line.unwrap_or_default())));
             }
             if let Some(line) = may_lack(check).filter(|_| is_red) {
                 note(&format!("`{}` may be unable to run: {line}", check.command));
             }
         }
+        Ok(Ok(at_start))
+    }
+
+    /// Tries the cheats on the checks of a criterion.
+    async fn attack(
+        &self,
+        criterion: &Criterion,
+        AtStart { checks, last, wrote }: AtStart,
+        (start, setup): (&TreeFiles, &RoomSetup),
+        rooms: &mut ProofRooms,
+        to_run: (&dyn Checks, &CheckOptions),
+        tell: Tell<'_>,
+    ) -> Result<RehearsedCriterion, VerifyError> {
+        let text = criterion.key.quoted();
+        let planned = planned(criterion);
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
         let found = judges(start, self.table, &commands);
         let protect = globs(&self.task.settings.protect)?;
@@ -277,6 +309,7 @@ impl Rehearsal<'_> {
             layout: self.layout,
             table: self.table,
             harness: Some(self.head),
+            began: None,
             may_change: &may_change,
             protect: &protect,
             first_seen: &first_seen,
@@ -286,7 +319,7 @@ impl Rehearsal<'_> {
             retries: false,
         };
         for (number, cheat) in all.iter().enumerate() {
-            tell(&format!("`{text}`: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
+            tell(&format!("{text}: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
             let shown = Shown { commit: self.head, edits: &cheat.edits };
             let proved =
                 prove((rooms, Warmth::Warm), shown, &rules, (&planned, to_run.0), to_run.1).await?;
@@ -295,7 +328,7 @@ impl Rehearsal<'_> {
                 break;
             }
         }
-        Ok(Ok(rehearsed))
+        Ok(rehearsed)
     }
 
     /// Runs the checks three times; also returns their last results.
@@ -304,7 +337,7 @@ impl Rehearsal<'_> {
         planned: &[PlannedCheck],
         room: &mut ProofRoom,
         (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<(Vec<RehearsedCheck>, Vec<CheckResult>, Vec<CheckWrote>), VerifyError> {
+    ) -> Result<AtStart, VerifyError> {
         let mut runs = Vec::new();
         for _ in 0..TIMES {
             let shown = Shown { commit: self.head, edits: &[] };
@@ -320,10 +353,10 @@ impl Rehearsal<'_> {
             millis.sort_unstable();
             RehearsedCheck { command: check.command.clone(), start, millis: millis[TIMES / 2] }
         });
-        let found = found.collect();
+        let checks = found.collect();
         let last = runs.pop().unwrap_or_default();
         let wrote = written_at_start(&last);
-        Ok((found, last.into_iter().map(|it| it.result).collect(), wrote))
+        Ok(AtStart { checks, last: last.into_iter().map(|it| it.result).collect(), wrote })
     }
 }
 

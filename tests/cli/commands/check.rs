@@ -79,6 +79,7 @@ fn json_is_the_whole_object() {
                 "hint": "give each its own wording: criteria with the same text are told apart only by their order",
             }],
             "usable": true,
+            "refusal": null,
         })
     );
 }
@@ -146,6 +147,8 @@ fn a_task_without_criteria_is_an_object_too_and_exit_7() {
     demo  tasks/demo/TASK.md
 
     No criteria
+
+    error: invalid task
 
     error: there are no criteria
      --> tasks/demo/TASK.md:1:1

@@ -18,6 +18,20 @@ fn help_for_a_stranger() {
     }
 }
 
+/// What `agent --help` shows is a script.
+#[test]
+fn the_help_of_the_scripted_agent_has_a_script_that_works() {
+    let repo = Repo::new("# T\n\n- [ ] a greeting\n  - verify: `sh greet.sh | grep -qx Hello!`\n");
+    let help = repo.ralph(&["agent", "--help"]).stdout;
+    let script: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "turns:")
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let ran = repo.run(&script.join("\n"), &["--max-iterations", "2"]);
+    assert_eq!(ran.code, Some(0), "{help}\n{}", ran.stdout);
+}
+
 #[test]
 fn nothing_at_all_is_a_usage_error_that_helps() {
     let repo = Repo::empty();

@@ -165,3 +165,19 @@ fn the_log_tells_a_run_as_the_run_told_itself() {
     assert_eq!((log.code, log.stdout), (Some(0), ran.stdout));
     assert_eq!(repo.ralph(&["log", "--follow"]).code, Some(0), "a run that has ended ends it");
 }
+
+/// The boxes of this branch do not show what a run did on another one.
+#[test]
+fn the_work_of_a_run_on_another_branch_is_named_until_it_is_merged() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--branch", "ralph/demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let told = "its work is on the branch ralph/demo";
+    let status = || repo.ralph(&["status", "demo"]).stdout;
+    assert!(!status().contains(told), "{}", status());
+    repo.git(&["switch", "--quiet", "main"]);
+    assert!(status().contains(told), "{}", status());
+    assert!(status().contains("git switch ralph/demo"), "{}", status());
+    repo.git(&["merge", "--quiet", "ralph/demo"]);
+    assert!(!status().contains(told), "{}", status());
+}

@@ -11,14 +11,15 @@ const TASK: &str = "# T\n\n- [ ] a\n- \\[ ] b\n- [ ] c\n  - verify → `false`\n
 fn a_run_refuses_to_start_and_check_points_at_them() {
     let repo = Repo::new(TASK);
     let checked = repo.ralph(&["check", "demo", "--json"]);
-    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    assert_eq!(checked.code, Some(7), "{}", checked.stderr);
     let object = checked.json();
+    assert_eq!(object["usable"], false);
     let unread = object["diagnostics"].as_array().expect("diagnostics").iter();
     let unread: Vec<(&Value, &Value)> =
         unread.filter(|it| it["unread"] == true).map(|it| (&it["line"], &it["column"])).collect();
     assert_eq!(unread, [(&4.into(), &3.into()), (&6.into(), &5.into())]);
-    let told = repo.ralph(&["check", "demo"]).stderr;
-    assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
+    let checked = repo.ralph(&["check", "demo"]);
+    assert_eq!(checked.code, Some(7), "{}", checked.stderr);
     for words in [&[][..], &["--dry-run"]] {
         let ran = repo.run(HONEST, words);
         assert_eq!(ran.code, Some(7), "{}", ran.stdout);
@@ -26,10 +27,36 @@ fn a_run_refuses_to_start_and_check_points_at_them() {
         assert!(told.contains("TASK.md seems to say more than the runner reads"), "{told}");
         assert!(told.contains("TASK.md:4:3") && told.contains("TASK.md:6:5"), "{told}");
         assert!(told.contains("--lenient"), "{told}");
+        assert_eq!(checked.stderr.trim_start(), told, "`check` ends with the words of the run");
     }
     assert_eq!(repo.subjects(), Vec::<String>::new());
     let plan = repo.run(HONEST, &["--dry-run", "--lenient"]);
     assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    repo.write(".ralph/config.toml", "lenient = true\n");
+    assert_eq!(repo.ralph(&["check", "demo"]).code, Some(0));
+}
+
+/// Whatever a run refuses before its first prompt because of the task or the settings.
+#[test]
+fn check_ends_with_the_code_and_the_words_of_a_run_that_does_not_start() {
+    for (task, config) in [
+        ("---\nrequire_checks: true\n---\n- [ ] a\n", ""),
+        ("- [ ] a\n", "require_checks = true\n"),
+        ("- [ ] a\n", "nonsense = 1\n"),
+        ("- [ ] a\n- [ ]\n", ""),
+    ] {
+        let repo = Repo::new(task);
+        repo.write(".ralph/config.toml", config);
+        repo.commit("settings");
+        let ran = repo.run(HONEST, &["--dry-run"]);
+        let checked = repo.ralph(&["check", "demo"]);
+        assert_eq!((ran.code, checked.code), (Some(7), Some(7)), "{task}{config}");
+        assert_eq!(checked.stderr.trim_start(), ran.stderr, "{task}{config}");
+        let object = repo.ralph(&["check", "demo", "--json"]).json();
+        assert_eq!(object["usable"], false, "{task}{config}");
+        let refusal = object["refusal"].as_str().expect("a reason");
+        assert!(ran.stderr.contains(refusal), "{refusal}");
+    }
 }
 
 #[test]
@@ -67,7 +94,7 @@ fn every_form_of_a_box_and_a_check_that_is_not_read_is_pointed_at() {
     }
     for line in [
         "See section (1) for [ ] boxes.",
-        "- a note [ ] in it",
+        "Text\n\n* a note [ ] in it",
         "```sh\n- [ ] b\n```",
         "- [ ] the `verify` command works",
         "- [ ] callers verify `id` first",
@@ -76,5 +103,71 @@ fn every_form_of_a_box_and_a_check_that_is_not_read_is_pointed_at() {
         let repo = Repo::new(&format!("# T\n\n- [ ] a\n\n{line}\n"));
         let object = repo.ralph(&["check", "demo", "--json"]).json();
         assert_eq!(object["diagnostics"], serde_json::json!([]), "{line}");
+    }
+}
+
+/// Boxes that a person puts aside, list items without a box, and checks that are prose: the run
+/// starts, and says the same as `check`.
+#[test]
+fn boxes_that_are_put_aside_and_items_without_a_box_are_told_by_check_and_run() {
+    let task = "\
+# T
+
+- [ ] a is there
+  - verify: `test -f a.txt`
+- another thing
+- [ ] b is there, check with `test -f b.txt`
+
+## Out of scope
+
+- [ ] c is there
+";
+    let repo = Repo::new(task);
+    let checked = repo.ralph(&["check", "demo"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    let ran = repo.run(HONEST, &["--max-iterations", "1"]);
+    for (place, says, hint) in [
+        ("5:3", "this item of a list of criteria has no box", "write `- [ ] …`"),
+        ("6:30", "not read as a verify command", "list item below: - verify: `test -f b.txt`"),
+        ("10:3", "is a criterion, although it is under `Out of scope`", "without `[ ]`"),
+    ] {
+        for told in [&checked.stderr, &ran.stdout] {
+            let place = format!("tasks/demo/TASK.md:{place}");
+            assert!(told.contains(&place), "{place}: {told}");
+            assert!(told.contains(says) && told.contains(hint), "{says}: {told}");
+        }
+    }
+    assert!(ran.stdout.contains("verdict_reached"), "{}", ran.stdout);
+}
+
+#[test]
+fn each_form_of_them_has_a_warning_and_ordinary_text_has_none() {
+    let told = |body: &str| -> Vec<u64> {
+        let repo = Repo::new(&format!("# T\n\n{body}\n"));
+        let object = repo.ralph(&["check", "demo", "--json"]).json();
+        let all = object["diagnostics"].as_array().expect("diagnostics").iter();
+        all.map(|it| it["line"].as_u64().expect("a line")).collect()
+    };
+    for (body, lines) in [
+        ("- [ ] a\n\n## Non-goals\n\n- [ ] b\n- [ ] c", &[7][..]),
+        ("- [ ] a\n\n## Not now\n\n### UI\n\n- [ ] b\n\n## More\n\n- [ ] c", &[9]),
+        ("- [ ] a\n\nLater:\n\n- [ ] b\n\nNow:\n\n- [ ] c", &[7]),
+        ("- [ ] a\n\n**Won't do**\n\n- [ ] b", &[7]),
+        ("- [ ] a\n- b\n  - c\n- [ ] d", &[4]),
+        ("- [ ] b (checked by `npm test`)", &[3]),
+        ("- [ ] b: check: `test -f b`", &[3]),
+        ("- [ ] b\n  ```sh\n  verify: test -f b\n  ```", &[5]),
+        ("- [ ] b\n\n```verify\ntest -f b\n```", &[5]),
+        // Ordinary text.
+        ("- [ ] a\n\n## Later versions of Node\n\n- [ ] b", &[]),
+        ("- [ ] a\n\n## Out of scope\n\n- b\n\n## More\n\n- [ ] c", &[]),
+        ("- a group\n  - [ ] a\n- another\n  - [ ] b", &[]),
+        ("- [ ] a\n  - a remark\n  - verify: `true`", &[]),
+        ("- [ ] `npm run lint` checks `lib`", &[]),
+        ("- [ ] it prints its usage with `--help`", &[]),
+        ("- [ ] tested with `make test`\n  - verify: `make test`", &[]),
+        ("- [ ] the page shows\n  ```yaml\n  verify: make\n  ```", &[]),
+    ] {
+        assert_eq!(told(body), lines, "{body}");
     }
 }

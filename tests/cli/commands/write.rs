@@ -40,7 +40,6 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
     - [ ] State in one line what must be true
       - verify: `echo "replace this with a command that fails until the criterion is met" && false`
     "#);
-    assert_eq!(repo.ralph(&["check", "login-form"]).code, Some(0));
     repo.write("tasks/login-form/TASK.md", "mine\n");
     std::fs::remove_file(repo.path("tasks/login-form/progress.md")).expect("removed");
     let again = repo.ralph(&["init", "login-form", "--json"]);
@@ -54,6 +53,57 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
     );
     assert_eq!(repo.read("tasks/login-form/TASK.md"), "mine\n");
     assert_eq!(repo.read("tasks/login-form/progress.md"), before[2]);
+}
+
+/// A run that only finds the template's own lines would ask a model to do nothing in particular.
+#[test]
+fn lines_that_are_still_the_templates_are_errors() {
+    let repo = Repo::new(THREE);
+    repo.ralph(&["init", "new"]);
+    repo.commit("a task");
+    let template = repo.read("tasks/new/TASK.md");
+    for words in [&["check", "new"][..], &["new", "--agent", "true"], &["rehearse", "new"]] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(7), "{words:?}: {}", ran.stdout);
+        for line in ["error: line 15 is still the template's", "error: line 16 is", "TASK.md:15:7"]
+        {
+            assert!(ran.stderr.contains(line), "{words:?}: {}", ran.stderr);
+        }
+    }
+    let own = template.replace("State in one line what must be true", "a is there");
+    for (text, code, says) in [
+        (template.replace("- [ ]", "* [x]"), 7, "error: line 15 is"),
+        (own.clone(), 7, "error: line 16 is"),
+        (own.lines().take(15).collect::<Vec<_>>().join("\r\n"), 0, "warning: line 11 is"),
+    ] {
+        repo.write("tasks/new/TASK.md", &text);
+        let ran = repo.ralph(&["check", "new"]);
+        assert_eq!(ran.code, Some(code), "{text}");
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+    let own = own.replace("What this task is about, and what", "What");
+    repo.write("tasks/new/TASK.md", own.lines().take(15).collect::<Vec<_>>().join("\n"));
+    assert_eq!(repo.ralph(&["check", "new"]).stderr, "");
+}
+
+/// Tasks are in the root of the repository, and their checks run there.
+#[test]
+fn in_a_folder_of_the_repository_init_and_check_say_where_things_are() {
+    let repo = Repo::with(THREE, &[("packages/api/main.py", "1\n")]);
+    let ran = repo.ralph(&["-C", "packages/api", "init", "new"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(repo.path("tasks/new/TASK.md").is_file());
+    assert!(ran.stdout.contains("created  ../../tasks/new/TASK.md\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("criteria in ../../tasks/new/TASK.md,"), "{}", ran.stdout);
+    let told = format!(
+        "Checks run in the root of the repository, {}: write `cd packages/api && …`",
+        repo.root().display()
+    );
+    assert!(ran.stdout.contains(&told), "{}", ran.stdout);
+    let checked = repo.ralph(&["-C", "packages/api", "check", "demo"]);
+    assert!(checked.stdout.contains(&told), "{}", checked.stdout);
+    let at_root = repo.ralph(&["check", "demo"]);
+    assert!(!at_root.stdout.contains("Checks run in"), "{}", at_root.stdout);
 }
 
 /// The instructions change how every session in the repository works.

@@ -66,7 +66,7 @@ fn work_that_a_human_merged_counts_once_it_is_accepted() {
         assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
         let told = "`a is told` stays held: `sh tests/check.sh` fails with the held work, with \
                     tests/check.sh as it was; the work is on this branch; to take it as it is: \
-                    ralph-copilot accept demo 'a is told'";
+                    ralph-copilot accept demo 6";
         assert!(ran.stdout.contains(told), "{}", ran.stdout);
         assert!(texts(&repo).iter().all(|text| text.contains(MERGED)), "{:?}", texts(&repo));
         let ran = verify(&repo, &[]);
@@ -103,7 +103,7 @@ fn work_that_a_human_changed_and_ticked_is_judged_with_the_old_tests() {
             continue;
         }
         assert!(ran.stdout.contains("Stuck: held for review: `a is told`."), "{}", ran.stdout);
-        let way = "to let it count, drop the held one: ralph-copilot retry demo 'a is told'";
+        let way = "to let it count, drop the held one: ralph-copilot retry demo 6";
         assert!(ran.stdout.contains(way), "{}", ran.stdout);
         assert_eq!(repo.ralph(&["retry", "demo", "a is told"]).code, Some(0));
         assert_eq!(again(&repo).code, Some(0));

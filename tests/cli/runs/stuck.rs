@@ -302,3 +302,15 @@ fn the_same_failing_command_again_and_again_ends_the_turn() {
         ran.stdout
     );
 }
+
+/// A name with code in it is in other quotes than code is.
+#[test]
+fn the_backticks_of_a_name_are_not_doubled() {
+    let repo = Repo::new("# T\n\n- [ ] `a.txt` is there\n  - verify: `test -f a.txt`\n");
+    let args = ["--stuck-threshold", "1", "--max-iterations", "1"];
+    let mut ran = repo.run("turns: []\n", &args);
+    ran.stdout.push_str(&repo.ralph(&["status", "demo"]).stdout);
+    ran.stdout.push_str(&repo.ralph(&["retry", "demo", "`b.txt`"]).stderr);
+    assert!(ran.stdout.contains("\"`a.txt` is there\""), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("``"), "{}", ran.stdout);
+}

@@ -105,3 +105,63 @@ turns:
     assert_eq!(kept.trim(), "sub/file");
     assert!(repo.path(".ralph/runs/repositories/sub.1/HEAD").is_file());
 }
+
+const ORDERED: [&str; 2] = [
+    "- [ ] hello is there\n  - verify: `sh hello.sh | grep -qx hello`\n",
+    "- [ ] zero is tested\n  - verify: `sh tests/zero.sh`\n",
+];
+
+/// New tests of what was there all along pass without the work of other criteria, whatever the
+/// order is in which those are done.
+#[test]
+fn a_new_test_need_not_need_the_work_on_another_criterion() {
+    for order in [[0, 1], [1, 0]] {
+        let task = order.map(|at| ORDERED[at]).concat();
+        let repo = Repo::with(&format!("# Demo\n\n{task}"), &[("sq.sh", "echo $(($1 * $1))\n")]);
+        let script = r#"
+turns:
+- match: hello is there
+  steps:
+  - write: {path: hello.sh, text: "echo hello\n"}
+  - tick: "{criterion}"
+  - progress: "{criterion}: hello"
+  - commit: hello
+- match: zero is tested
+  steps:
+  - write: {path: tests/zero.sh, text: "test \"$(sh sq.sh 0)\" = 0\n"}
+  - tick: "{criterion}"
+  - progress: "{criterion}: a test"
+  - commit: zero
+"#;
+        let ran = repo.run(script, &["--sandbox=off"]);
+        let story = story(&repo, &ran);
+        assert_eq!(ran.code, Some(0), "{order:?}: {story}");
+        assert!(story.contains("state: zero is tested, proven by check"), "{order:?}: {story}");
+        let base = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+        let verified = repo.ralph(&["verify", "demo", "--base", base.trim(), "--sandbox=off"]);
+        assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+    }
+}
+
+/// The product that the criterion's own attempts changed is what its tests must need, also if an
+/// earlier attempt changed it.
+#[test]
+fn a_new_test_that_passes_without_the_work_of_an_earlier_attempt_is_held() {
+    let repo =
+        Repo::with(&format!("# Demo\n\n{}", ORDERED[1]), &[("sq.sh", "echo $(($1 * $1))\n")]);
+    let script = r#"
+turns:
+- times: 1
+  steps:
+  - write: {path: zero.sh, text: "echo 1\n"}
+  - commit: zero
+- steps:
+  - write: {path: tests/zero.sh, text: "sh zero.sh; test 0 = 0\n"}
+  - tick: "{criterion}"
+  - progress: "{criterion}: a test"
+  - commit: zero
+"#;
+    let ran = repo.run(script, &["--sandbox=off", "--max-iterations", "2"]);
+    let story = story(&repo, &ran);
+    assert!(story.contains("iteration 2: held"), "{story}");
+}
