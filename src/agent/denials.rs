@@ -3,12 +3,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The guard's denials.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denials(Vec<Denied>);
 
 /// The denials by one rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Denied {
     rule: String,
     /// The first one's reason.

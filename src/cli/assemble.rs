@@ -8,7 +8,7 @@ mod plan;
 mod run_guards;
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
 use super::context::{RepoContext, TaskContext};
+use super::crew::{self, WorkersPlace};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::harness::harness_table;
@@ -37,10 +38,10 @@ use super::walls::RunWalls;
 use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
+use crate::engine::{BaselineRun, Jobs, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
+use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Sandbox, Task, Tier};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
@@ -52,6 +53,8 @@ use crate::verify::{
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
 const ROOM: usize = 256 << 10;
+/// Most workers of a run.
+const MOST_JOBS: usize = 16;
 
 /// A run that can start.
 pub(super) struct Assembled {
@@ -67,7 +70,11 @@ pub(super) async fn assemble(
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
     let clock = Clock::system();
-    let show = if args.json { Show::Json } else { Show::People };
+    let show = match (&args.worker, args.json) {
+        (Some(_), _) => Show::Run,
+        (None, true) => Show::Json,
+        (None, false) => Show::People,
+    };
     let (screen, live) = screen::screen(show, clock);
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.
@@ -80,19 +87,20 @@ pub(super) async fn assemble(
     }
     let scratch = launch::scratch()?;
     gc::collect(&claim.runs, &claim.run, scratch.path())?;
-    let heartbeat = Heartbeat::start(&claim.folder)?;
+    let beat = Heartbeat::start(&claim.folder)?;
     let told = plan.chosen.notice();
     let tier = (plan.chosen.tier, plan.chosen.programs.clone());
     let settings = &plan.settings;
     let secrets = SecretFiles::find(&at.place.repo, settings)?;
     let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), secrets)?;
     let walls = Arc::new(walls);
-    let screen = Screen { asks: asks(args, &plan.settings), reporter: screen, live };
+    let screen = Screen { show, asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
-    let parts = Prepared { claim, plan, gateway, scratch, heartbeat, recording, walls, clock };
+    let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
+    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
     finish(at, directory, parts).await
 }
 
@@ -134,9 +142,10 @@ async fn gateway(
 struct Prepared {
     claim: Claim,
     plan: RunPlan,
+    jobs: Option<Jobs>,
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
-    heartbeat: Heartbeat,
+    beat: Heartbeat,
     recording: Recording,
     walls: Arc<RunWalls>,
     clock: Clock,
@@ -148,7 +157,7 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } = ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -229,6 +238,7 @@ async fn finish(
         stop_check: settings.stop_check,
         stops,
         commands: next_commands(directory, &task.name),
+        jobs,
         notices,
     };
     let guards = RunGuards {
@@ -239,9 +249,43 @@ async fn finish(
         _excludes: claim.excludes,
         _server: mount.server,
         _scratch: scratch,
-        _heartbeat: heartbeat,
+        _heartbeat: beat,
     };
     Ok(Assembled { parts, guards })
+}
+
+/// The workers, if there are to be several.
+fn jobs(
+    at: &TaskContext,
+    plan: &RunPlan,
+    claim: &Claim,
+    scratch: &Path,
+    notices: &mut Vec<String>,
+) -> Result<Option<Jobs>, Failure> {
+    let (settings, tier) = (&plan.settings, plan.chosen.tier);
+    let asked = usize::try_from(settings.jobs).unwrap_or(MOST_JOBS);
+    let most = NonZeroUsize::new(asked.min(MOST_JOBS)).unwrap_or(NonZeroUsize::MIN);
+    if most == NonZeroUsize::MIN {
+        return Ok(None);
+    }
+    if tier == Tier::Off && settings.sandbox != Sandbox::Off {
+        return Err(Failure::new(
+            ExitCode::Usage,
+            format!("--jobs {most} needs a sandbox, and none works on this machine"),
+        )
+        .hint("`ralph-copilot doctor` says why; `--sandbox=off` works without one"));
+    }
+    let place = WorkersPlace {
+        run: claim.run.as_str().to_owned(),
+        root: at.place.root().to_owned(),
+        folder: at.layout.folder().to_owned(),
+        seen_at: tier::seen_at(tier),
+        tmp: scratch.to_owned(),
+    };
+    let identity = claim.identity.as_ref().map(|known| launch::owned(known.environment()));
+    let hire = crew::hire(place, identity.unwrap_or_default())?;
+    notices.extend((asked > MOST_JOBS).then(|| format!("jobs: {asked} counts as {MOST_JOBS}")));
+    Ok(Some(Jobs { most, hire }))
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.
@@ -278,6 +322,7 @@ fn asks(args: &RunArgs, settings: &Settings) -> Asks {
 
 /// The user's side of a run.
 struct Screen {
+    show: Show,
     asks: Asks,
     reporter: Box<dyn Reporter>,
     /// The terminal's live line, which a question must not draw over.
@@ -300,10 +345,14 @@ fn record(
     walls: &Arc<RunWalls>,
     screen: Screen,
 ) -> Result<Recording, Failure> {
-    let Screen { asks, reporter, live } = screen;
+    let Screen { show, asks, reporter, live } = screen;
     let clock = Clock::system();
     let redactor = walls.redactor();
-    let mut reporters = screen::reporters(at.place.root(), &at.layout, clock);
+    let mut reporters = match show {
+        Show::People | Show::Json => screen::reporters(at.place.root(), &at.layout, clock),
+        // The run writes what becomes of the work.
+        Show::Run => Vec::new(),
+    };
     reporters.push(reporter);
     let journal = claim.folder.join(JOURNAL_FILE);
     let (run, redact) = (claim.run.clone(), Arc::clone(redactor) as _);

@@ -92,8 +92,13 @@ impl RepoContext {
 }
 
 /// Variables with our prefix that are not settings: one for the user, and those for our children.
-const NO_SETTINGS: [&str; 4] =
-    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, super::environment::NESTED];
+const NO_SETTINGS: [&str; 5] = [
+    "RALPH_COPILOT_LOG",
+    DEPTH_VARIABLE,
+    SOCKET_VARIABLE,
+    super::environment::NESTED,
+    super::crew::WORKER_VARIABLE,
+];
 
 /// Variables with our prefix that have no meaning. An empty variable counts as unset.
 pub(super) fn unknown_variables() -> Result<Vec<String>, Failure> {

@@ -11,7 +11,7 @@ use super::command_names::{nearest, nearest_command};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::runtime::runtime;
-use super::{dry_run, json_error};
+use super::{dry_run, json_error, worker};
 use crate::engine::Run;
 use crate::model::ExitCode;
 use crate::task::TaskError;
@@ -19,6 +19,9 @@ use crate::task::TaskError;
 /// Works on a task and gives the exit code. With `--json`, the reason why no run began is JSON,
 /// too.
 pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
+    if let Some(place) = &args.worker {
+        return worker::worker(place, args);
+    }
     match begin(directory, args).map_err(with_command_hint) {
         Ok(Begun::Shown(code)) => Ok(code),
         Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::tell_run::TellRun;
 use crate::model::Reporter;
 use crate::report::{ActivityLog, Console, CostLog, Json, LiveLine, Plain, ProgressMd};
 use crate::sys::clock::Clock;
@@ -14,6 +15,8 @@ pub(super) enum Show {
     People,
     /// As JSON lines.
     Json,
+    /// To the run whose worker this is.
+    Run,
 }
 
 /// The reporters that write into the task's folder.
@@ -46,6 +49,7 @@ pub(super) fn screen(show: Show, clock: Clock) -> (Box<dyn Reporter>, Option<Liv
     let out = || Box::new(std::io::stdout());
     match show {
         Show::Json => (Box::new(Json::new(out())), None),
+        Show::Run => (Box::new(TellRun), None),
         Show::People => match Console::stdout(clock) {
             Some(console) => {
                 let live = console.live_line();

@@ -39,6 +39,7 @@ pub fn from_environment(
         max_tokens: variables.number("MAX_TOKENS")?,
         max_wait: variables.typed("MAX_WAIT")?,
         max_retries: max_retries(&variables)?,
+        jobs: variables.number("JOBS")?,
         stuck_threshold: variables.positive("STUCK_THRESHOLD")?,
         on_stuck: variables.word("ON_STUCK", "neither `stop` nor `skip`")?,
         model: variables.typed("MODEL")?,

@@ -68,6 +68,8 @@ pub struct LayerSettings {
     pub max_wait: Option<Span>,
     /// How often a failure of the model is tried again at most.
     pub max_retries: Option<NonZeroU32>,
+    /// How many criteria are worked on at once.
+    pub jobs: Option<u32>,
     /// Attempts on a criterion before it counts as stuck.
     pub stuck_threshold: Option<NonZeroU32>,
     /// The action for a stuck criterion.

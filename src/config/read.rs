@@ -58,6 +58,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         max_iterations: settings.max_iterations.and_then(NonZeroU32::new),
         max_duration,
         max_premium_requests: settings.max_premium_requests,
+        jobs: settings.jobs,
         stuck_threshold: settings.stuck_threshold.and_then(NonZeroU32::new),
         on_stuck: settings.on_stuck,
         model: settings.model.clone(),

@@ -173,6 +173,8 @@ settings! {
     max_iterations: NonZeroU32 = from_one(20), NonZeroU32::to_string;
     /// How long a run waits for a rate limit to pass.
     max_wait: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
+    /// How many criteria are worked on at once.
+    jobs: u32 = 1, u32::to_string;
     /// Attempts on a criterion before it counts as stuck.
     stuck_threshold: NonZeroU32 = from_one(3), NonZeroU32::to_string;
     /// The action for a stuck criterion.

@@ -118,6 +118,14 @@ pub enum EngineError {
     /// The agent could not be prepared or started.
     #[error(transparent)]
     Agent(AgentError),
+    /// A worker's process could not be started.
+    #[error("worker {number} cannot be started: {how}")]
+    Worker {
+        /// Its number.
+        number: usize,
+        /// Why.
+        how: String,
+    },
 }
 
 impl EngineError {
@@ -149,12 +157,12 @@ impl EngineError {
                 | VerifyError::InProgress { .. }
                 | VerifyError::Conflicts { .. }
                 | VerifyError::NotFetched { .. }
-                | VerifyError::InTheWay
+                | VerifyError::InTheWay { .. }
                 | VerifyError::Filtered { .. }
                 | VerifyError::Moved { .. }
                 | VerifyError::NoBranch { .. } => Obstacle::Repository,
             },
-            Self::Sandbox(_) => Obstacle::Agent,
+            Self::Sandbox(_) | Self::Worker { .. } => Obstacle::Agent,
             Self::Agent(error) => match error {
                 AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
                     Obstacle::Write
@@ -208,7 +216,7 @@ impl EngineError {
                  from what is there",
                 folder.display()
             )),
-            Self::Sandbox(_) => {
+            Self::Sandbox(_) | Self::Worker { .. } => {
                 Some("run `ralph-copilot doctor` to see which sandbox works on this machine".into())
             }
             Self::Agent(error) => error.hint(),

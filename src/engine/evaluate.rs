@@ -107,16 +107,7 @@ impl Run {
         }
         let proven = matches!(verdict.result, VerdictResult::Pass(_));
         if proven {
-            let commit = self.parts.repo.checkpoint()?.head;
-            let run = evidence.put_back.as_ref();
-            let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
-            self.learn_harness(&commit, run, &evidence.checks, &may_change)?;
-            let in_room = verdict.result == VerdictResult::Pass(Proof::Check);
-            let passed = evidence.checks.iter().filter(|check| in_room && check.passed());
-            self.passed_at.extend(passed.map(|check| (check.command.clone(), commit.clone())));
-            let changed = run.map_or(&[][..], |run| &run.harness);
-            let old = changed.iter().filter(|change| change.kind != ChangeKind::Added);
-            self.changed_harness.extend(old.map(|change| change.path.clone()));
+            self.learn(iteration, &evidence, &verdict)?;
         }
         let verdict_held = verdict.result == VerdictResult::Held;
         let why = verdict.findings.first().map(|it| it.message.clone()).unwrap_or_default();
@@ -153,6 +144,26 @@ impl Run {
             premium_requests: iteration.premium_requests,
         })?;
         Ok(Evaluated { outcome, proven })
+    }
+
+    /// Learns from work that was proven, and is on the branch.
+    pub(super) fn learn(
+        &mut self,
+        iteration: &Iteration,
+        evidence: &Evidence,
+        verdict: &Verdict,
+    ) -> Result<(), EngineError> {
+        let commit = self.parts.repo.checkpoint()?.head;
+        let run = evidence.put_back.as_ref();
+        let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
+        self.learn_harness(&commit, run, &evidence.checks, &may_change)?;
+        let in_room = verdict.result == VerdictResult::Pass(Proof::Check);
+        let passed = evidence.checks.iter().filter(|check| in_room && check.passed());
+        self.passed_at.extend(passed.map(|check| (check.command.clone(), commit.clone())));
+        let changed = run.map_or(&[][..], |run| &run.harness);
+        let old = changed.iter().filter(|change| change.kind != ChangeKind::Added);
+        self.changed_harness.extend(old.map(|change| change.path.clone()));
+        Ok(())
     }
 
     /// Makes the repairs that a verdict asks for, and remembers work that later attempts need
@@ -200,7 +211,7 @@ impl Run {
     }
 
     /// Counts a verdict in the state and in the run's budget, and returns the consequence.
-    fn count_verdict(
+    pub(super) fn count_verdict(
         &mut self,
         iteration: &Iteration,
         evidence: &Evidence,
@@ -249,7 +260,7 @@ impl Run {
         consequence
     }
 
-    fn record_verdict(
+    pub(super) fn record_verdict(
         &self,
         iteration: &Iteration,
         evidence: Evidence,
@@ -313,13 +324,13 @@ impl Run {
 
 /// Adds that the turn had to be ended. Proven work stays proven; otherwise this finding comes
 /// first, for the next attempt.
-fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
+pub(super) fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
     let message = format!("The turn had to be ended: {stuck}. Do not wait, and do not repeat it.");
     tell_first(verdict, FindingKind::TurnStuck, message);
 }
 
 /// Adds what the guard denied, if it may be why the work is not finished.
-fn tell_denied(verdict: &mut Verdict, denials: &Denials) {
+pub(super) fn tell_denied(verdict: &mut Verdict, denials: &Denials) {
     let first = verdict.findings.first().map(|finding| finding.kind);
     let is_unfinished = first.is_some_and(FindingKind::is_unfinished);
     if verdict.result == VerdictResult::Fail && is_unfinished && !denials.is_empty() {
@@ -356,7 +367,7 @@ fn undoes_a_claim(repair: &Repair) -> bool {
     }
 }
 
-fn tampering(verdict: &Verdict) -> String {
+pub(super) fn tampering(verdict: &Verdict) -> String {
     let found = verdict.findings.iter().filter(|finding| finding.weight == Weight::Tampering);
     found.map(|finding| finding.message.as_str()).collect::<Vec<_>>().join(" ")
 }

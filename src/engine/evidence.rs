@@ -18,7 +18,7 @@ use crate::model::{
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, PlannedCheck,
-    Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, is_git_setting, judge,
+    Proved, Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, is_git_setting, judge,
     keep_list, plan, run_checks,
 };
 
@@ -119,17 +119,27 @@ impl Run {
         if let Some(edited) = edited {
             collected.evidence.task_file = edited;
         }
+        self.add_proof(iteration, &mut collected.evidence, proof)
+    }
+
+    /// Adds the results of a proof to the evidence.
+    pub(super) fn add_proof(
+        &self,
+        iteration: &Iteration,
+        evidence: &mut Evidence,
+        proof: Proved,
+    ) -> Result<(), EngineError> {
         let red = proof.checks.iter().map(|check| &check.command).filter(|command| {
             matches!(self.state.first_seen(command), Some(FirstStatus::Red | FirstStatus::Missing))
         });
-        collected.evidence.red_at_start = red.cloned().collect();
-        collected.evidence.worked_before |=
-            self.other_work_met_it(iteration, &proof.checks, &collected.evidence.red_at_start)?;
-        collected.evidence.checks = proof.checks;
-        collected.evidence.flaky = proof.flaky;
-        collected.evidence.wrote = proof.wrote;
-        collected.evidence.unmoved = proof.unmoved;
-        collected.evidence.put_back = proof.put_back;
+        evidence.red_at_start = red.cloned().collect();
+        evidence.worked_before |=
+            self.other_work_met_it(iteration, &proof.checks, &evidence.red_at_start)?;
+        evidence.checks = proof.checks;
+        evidence.flaky = proof.flaky;
+        evidence.wrote = proof.wrote;
+        evidence.unmoved = proof.unmoved;
+        evidence.put_back = proof.put_back;
         Ok(())
     }
 

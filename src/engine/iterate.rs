@@ -128,12 +128,14 @@ impl Run {
             line: iteration.criterion.line,
             attempt,
             checkpoint: iteration.checkpoint.clone(),
+            worker: None,
+            turn_millis: 0,
         })?;
         Ok(Some(iteration))
     }
 
     /// Lets the guard decide for this criterion, and follow its box when TASK.md is edited.
-    fn focus_guard(&self, iteration: &Iteration) -> Result<(), EngineError> {
+    pub(super) fn focus_guard(&self, iteration: &Iteration) -> Result<(), EngineError> {
         let parts = &self.parts;
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
         parts.gate.focus(parts.rules.policy_for(iteration.number, criterion, named)?)?;

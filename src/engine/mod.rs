@@ -4,10 +4,12 @@
 //! the run's own changes are committed with the state update. How each verb works lives in its
 //! own room; commands and output live in `cli` and `report`.
 
+mod assign;
 mod begin;
 mod cancellable_checks;
 mod claimed_start;
 mod commit_hooks;
+mod crew;
 mod dead_run;
 mod decide;
 mod derive_again;
@@ -21,6 +23,7 @@ mod held;
 mod injected;
 mod iterate;
 mod iteration;
+mod land;
 mod lessons;
 mod locks;
 mod order;
@@ -36,6 +39,7 @@ mod restart_delay;
 mod resume;
 mod resumed;
 mod run;
+mod schedule;
 mod state;
 mod state_files;
 mod stop_check;
@@ -44,10 +48,13 @@ mod supervisor;
 mod tree_proof;
 mod turn;
 mod unjudged;
+mod wire;
+mod worker;
 
 #[cfg(test)]
 mod tests;
 
+pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{
     Consequence, Limits, NextStep, Spent, after, next, next_ready, ticked_without_proof,
@@ -68,3 +75,4 @@ pub use resume::resume;
 pub use resumed::Resumed;
 pub use run::{BaselineRun, LessonUse, NextCommands, PremiumOf, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};
+pub use wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};

@@ -10,12 +10,15 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::cancellable_checks::CancellableChecks;
+use super::crew::{Jobs, Workers};
 use super::decide::{Limits, NextStep, Spent, next};
+use super::schedule::{Step, schedule};
 use super::{EngineError, FailureCounts, GuardRules, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
-    CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, TaskState, Tier,
+    CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, Task, TaskState,
+    Tier,
 };
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
@@ -24,7 +27,7 @@ use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
     Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, RefusedCommit,
-    Repo, Table,
+    Repo, Table, VerifyError,
 };
 
 /// Starts the agent, as often as needed, with this model if one is named.
@@ -122,6 +125,8 @@ pub struct RunParts {
     pub commands: NextCommands,
     /// Messages for the human before the work.
     pub notices: Vec<String>,
+    /// The workers, if there are several jobs.
+    pub jobs: Option<Jobs>,
 }
 
 /// Commands that a run names at its end, as the user types them in their folder.
@@ -215,6 +220,8 @@ pub struct Run {
     pub(super) failures: FailureCounts,
     /// Criteria of which it was said that they are skipped.
     pub(super) told_skipped: BTreeSet<CriterionKey>,
+    /// The workers, if there are several jobs.
+    pub(super) workers: Option<Workers>,
 }
 
 impl Run {
@@ -264,6 +271,7 @@ impl Run {
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
+            workers: parts.jobs.is_some().then(Workers::new),
             parts,
         })
     }
@@ -274,6 +282,8 @@ impl Run {
     /// If the run itself cannot continue; the agent is still stopped.
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
+        let dismissed = self.dismiss_workers().await;
+        let worked = worked.and_then(|outcome| dismissed.map(|()| outcome));
         self.stop_agent().await;
         self.end_providers().await;
         let worked = match worked {
@@ -306,6 +316,9 @@ impl Run {
         if let Some(outcome) = self.prove_left().await? {
             return Ok(outcome);
         }
+        if self.workers.is_some() {
+            return self.work_together().await;
+        }
         loop {
             if let Some(outcome) = self.interrupted() {
                 return Ok(outcome);
@@ -322,5 +335,48 @@ impl Run {
                 return Ok(outcome);
             }
         }
+    }
+
+    /// The same with several workers.
+    async fn work_together(&mut self) -> Result<Outcome, EngineError> {
+        self.hire(&self.task()?).await?;
+        loop {
+            self.take_reports().await?;
+            if let Some(outcome) = self.interrupted() {
+                return Ok(outcome);
+            }
+            let task = self.task()?;
+            self.tell_skipped(&task)?;
+            self.spent.duration = self.started.elapsed();
+            let step = self.next_together(&task);
+            if let (Step::Stop(_) | Step::Prove, Some(workers)) = (&step, &mut self.workers) {
+                workers.try_again();
+                if !workers.queue.is_empty() {
+                    continue;
+                }
+                let files = workers.put_off.iter().flat_map(|(_, files)| files);
+                let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
+                if !paths.is_empty() {
+                    return Err(VerifyError::InTheWay { paths }.into());
+                }
+            }
+            let outcome = match step {
+                Step::Stop(outcome) => Some(outcome),
+                Step::Start(criterion) => self.assign(criterion).await.map(|()| None)?,
+                Step::Land => self.land_next().await.map(|()| None)?,
+                Step::Wait => self.wait_for_workers().await.map(|()| None)?,
+                Step::Alone(criterion) => self.iterate(criterion).await?,
+                Step::Prove => self.prove(&task).await?,
+            };
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn next_together<'t>(&self, task: &'t Task) -> Step<'t> {
+        let Some(workers) = &self.workers else { return Step::Prove };
+        let busy = workers.busy();
+        schedule(task, &self.state, (&self.spent, &self.parts.limits), workers.crew(&busy))
     }
 }

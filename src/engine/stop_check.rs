@@ -97,6 +97,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         // A forbidden change: the runner undoes it, and the turn has failed. History may only
         // grow, so that the agent cannot take back a commit either.
         FindingKind::OthersTicked
+        | FindingKind::Clash
         | FindingKind::Unticked
         | FindingKind::CriteriaChanged
         | FindingKind::VerifyChanged

@@ -271,13 +271,21 @@ impl RunView {
             | EventKind::EventPushed { .. }
             | EventKind::EventsInjected { .. }
             | EventKind::CriterionSkipped { .. }
+            | EventKind::WorkerStarted { .. }
             | EventKind::TaskCheckFailed { .. } => {}
         }
     }
 
     fn begin_iteration(&mut self, event: &Event) {
-        let EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } =
-            &event.kind
+        let EventKind::IterationStarted {
+            iteration,
+            criterion,
+            line,
+            attempt,
+            checkpoint,
+            worker: _,
+            turn_millis: _,
+        } = &event.kind
         else {
             return;
         };
@@ -294,7 +302,7 @@ impl RunView {
             line: *line,
             attempt: *attempt,
             checkpoint: checkpoint.clone(),
-            since: event.time,
+            since: event.began(),
             session: None,
             counters: Counters::default(),
             judged: false,

@@ -1,7 +1,7 @@
 //! The one event enum. The journal holds it, every reporter is fed by it,
 //! `status` and `log` fold it; its JSON form is documented in docs/events.md.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{IntoStaticStr, VariantNames};
@@ -26,6 +26,15 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+impl Event {
+    /// When that began which the event tells of: the turn of a worker was before it.
+    pub fn began(&self) -> DateTime<Utc> {
+        let EventKind::IterationStarted { turn_millis, .. } = self.kind else { return self.time };
+        let turn = TimeDelta::try_milliseconds(i64::try_from(turn_millis).unwrap_or(i64::MAX));
+        turn.and_then(|turn| self.time.checked_sub_signed(turn)).unwrap_or(self.time)
+    }
+}
+
 /// How many criteria there are and how many are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
@@ -47,6 +56,11 @@ pub struct AgentIdentity {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_none(count: &usize) -> bool {
     *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(millis: &u64) -> bool {
+    *millis == 0
 }
 
 /// The kind of an event, with its fields.
@@ -115,6 +129,22 @@ pub enum EventKind {
         attempt: u32,
         /// The branch and commit before it.
         checkpoint: Checkpoint,
+        /// The worker whose turn it was; none in a run with one job. Its events follow when its work
+        /// is handed in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worker: Option<usize>,
+        /// Milliseconds that this turn took.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turn_millis: u64,
+    },
+    /// A worker begins an attempt at a criterion, in its own tree.
+    WorkerStarted {
+        /// Its number.
+        worker: usize,
+        /// The criterion.
+        criterion: CriterionKey,
+        /// Its 1-based line in TASK.md.
+        line: usize,
     },
     /// A prompt was sent.
     PromptSent {
@@ -425,6 +455,7 @@ impl EventKind {
             | Self::Notice { .. }
             | Self::BaselineChecked { .. }
             | Self::AgentStarted { .. }
+            | Self::WorkerStarted { .. }
             | Self::SignAdded { .. }
             | Self::CriterionBlocked { .. }
             | Self::CriterionSkipped { .. }
@@ -439,6 +470,19 @@ impl EventKind {
             | Self::EventPushed { .. }
             | Self::Waiting { .. }
             | Self::RunEnded { .. } => None,
+        }
+    }
+
+    /// Gives an event of a turn another iteration.
+    pub fn renumber(&mut self, number: u32) {
+        if let Self::PromptSent { iteration, .. }
+        | Self::ToolDecided { iteration, .. }
+        | Self::ToolFinished { iteration, .. }
+        | Self::StopChecked { iteration, .. }
+        | Self::TurnEnded { iteration, .. }
+        | Self::EventsInjected { iteration, .. } = self
+        {
+            *iteration = number;
         }
     }
 

@@ -106,6 +106,8 @@ pub struct TaskSettings {
     pub max_duration: Option<String>,
     /// Premium requests a run may use.
     pub max_premium_requests: Option<u32>,
+    /// How many criteria are worked on at once.
+    pub jobs: Option<u32>,
     /// Attempts on a criterion before it counts as stuck.
     pub stuck_threshold: Option<u32>,
     /// The reaction to that.

@@ -94,6 +94,8 @@ pub enum Weight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
+    /// The work does not fit what landed on the branch meanwhile.
+    Clash,
     /// The box of the criterion is still open.
     NotTicked,
     /// Boxes of other criteria were ticked.

@@ -308,6 +308,7 @@ impl Reporter for ActivityLog {
             | EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
+            | EventKind::WorkerStarted { .. }
             | EventKind::PromptSent { .. }
             | EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }

@@ -247,12 +247,12 @@ impl Reporter for Console {
                 };
                 let told = Iteration {
                     criterion: criterion.clone(),
-                    since: event.time,
+                    since: event.began(),
                     calls: 0,
                     denied: 0,
                     tokens: None,
                 };
-                self.begin(&lead, event.time, Some(told));
+                self.begin(&lead, event.began(), Some(told));
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => {}
@@ -280,7 +280,8 @@ impl Reporter for Console {
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
-            EventKind::CriterionBlocked { .. }
+            EventKind::WorkerStarted { .. }
+            | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {

@@ -85,6 +85,7 @@ impl Reporter for CostLog {
             EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
+            | EventKind::WorkerStarted { .. }
             | EventKind::IterationStarted { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }

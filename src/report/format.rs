@@ -326,6 +326,9 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
         EventKind::CriterionBlocked { criterion, then, kept, denied } => {
             blocked(criterion, *then, kept.as_deref(), denied.as_deref())
         }
+        EventKind::WorkerStarted { worker, criterion: key, line } => {
+            format!("worker {worker} begins {} (line {line})", criterion(key))
+        }
         EventKind::CriterionSkipped { criterion: key, reason, .. } => {
             format!("SKIPPED {}: {}", criterion(key), message(reason))
         }

@@ -60,12 +60,13 @@ impl Plain {
                 );
                 vec![format!("agent started: {name} (process {pid})")]
             }
-            EventKind::IterationStarted { iteration, criterion, line, attempt, .. } => {
-                self.since = Some(event.time);
+            EventKind::IterationStarted { iteration, criterion, line, attempt, worker, .. } => {
+                self.since = Some(event.began());
                 self.sent_back = None;
                 self.denials = Repeats::default();
+                let by = worker.map_or_else(String::new, |worker| format!(", worker {worker}"));
                 vec![format!(
-                    "iteration {iteration}: {} (line {line}, attempt {attempt})",
+                    "iteration {iteration}: {} (line {line}, attempt {attempt}{by})",
                     format::criterion(criterion)
                 )]
             }
@@ -108,7 +109,8 @@ impl Plain {
             EventKind::SignAdded { sign, .. } => {
                 vec![format!("sign added to guardrails.md: {}", format::message(sign))]
             }
-            EventKind::CriterionBlocked { .. }
+            EventKind::WorkerStarted { .. }
+            | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {

@@ -75,7 +75,7 @@ impl Reporter for ProgressMd {
                 self.open = Some(Open {
                     iteration: *iteration,
                     criterion: criterion.clone(),
-                    since: event.time,
+                    since: event.began(),
                     turn: None,
                 });
             }
@@ -105,6 +105,7 @@ impl Reporter for ProgressMd {
             | EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
+            | EventKind::WorkerStarted { .. }
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }

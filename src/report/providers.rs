@@ -26,6 +26,7 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
         | EventKind::Notice { .. }
         | EventKind::BaselineChecked { .. }
         | EventKind::AgentStarted { .. }
+        | EventKind::WorkerStarted { .. }
         | EventKind::IterationStarted { .. }
         | EventKind::PromptSent { .. }
         | EventKind::ToolDecided { .. }

@@ -2,11 +2,11 @@
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace, whiteout,
+    bind, mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace, whiteout,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use missing::{
-    mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace, whiteout,
+    bind, mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace, whiteout,
 };
 
 #[cfg(target_os = "linux")]
@@ -19,8 +19,8 @@ mod linux {
 
     use rustix::fs::{CWD, FileType, Mode, StatVfsMountFlags};
     use rustix::mount::{
-        MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change,
-        mount_remount, unmount,
+        MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+        mount_change, mount_remount, unmount,
     };
     use rustix::process::{Pid, PidfdFlags, getgid, getuid, pidfd_open};
     use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
@@ -52,6 +52,11 @@ mod linux {
         let kept = kept.fold(MountFlags::RDONLY, |all, (_, flag)| all | *flag);
         mount_bind(path, path)?;
         Ok(mount_remount(path, MountFlags::BIND | kept, c"")?)
+    }
+
+    /// Shows a folder at another path, with what is mounted in it.
+    pub(in crate::sandbox) fn bind(from: &Path, at: &Path) -> io::Result<()> {
+        Ok(mount_bind_recursive(from, at)?)
     }
 
     pub(in crate::sandbox) fn mount_overlay(overlay: &Overlay) -> io::Result<()> {
@@ -118,6 +123,10 @@ mod missing {
     }
 
     pub(in crate::sandbox) fn mount_read_only(_path: &Path) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::sandbox) fn bind(_from: &Path, _at: &Path) -> io::Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 

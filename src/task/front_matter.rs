@@ -147,6 +147,7 @@ mod tests {
              max_iterations: 20\n\
              max_duration: 2h\n\
              max_premium_requests: 0\n\
+             jobs: 3\n\
              stuck_threshold: 3\n\
              on_stuck: skip\n\
              model: claude-sonnet-4.5\n\
@@ -173,6 +174,7 @@ mod tests {
             max_iterations: Some(20),
             max_duration: Some("2h".into()),
             max_premium_requests: Some(0),
+            jobs: Some(3),
             stuck_threshold: Some(3),
             on_stuck: Some(OnStuck::Skip),
             model: Some("claude-sonnet-4.5".into()),

@@ -18,11 +18,12 @@ use super::{diagnostics::quote, front_policy::FrontPolicy};
 use crate::model::{CommitPrefix, Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 25] = [
+const KEYS: [(&str, &str); 26] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
     ("max_premium_requests", "a whole number, such as `50`"),
+    ("jobs", "a whole number of at least 1, such as `4`"),
     ("stuck_threshold", "a whole number of at least 1, such as `3`"),
     ("on_stuck", "`stop` or `skip`"),
     ("model", "the name of a model"),
@@ -248,6 +249,7 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     read.settings.max_premium_requests =
                         read.value("max_premium_requests", written, |text| text.parse().ok());
                 }
+                "jobs" => read.settings.jobs = read.value("jobs", map.next_value()?, from_one),
                 "stuck_threshold" => {
                     let written = map.next_value()?;
                     read.settings.stuck_threshold =

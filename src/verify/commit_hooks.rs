@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::classify::TreeEdit;
 use super::excerpt::beginning;
 use crate::model::Oid;
@@ -94,9 +96,9 @@ pub struct TriedCommit<'a> {
 }
 
 /// A hook that refuses the commits of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCommit {
-    hook: &'static str,
+    hook: String,
     /// What it refuses.
     what: String,
     /// What it printed.
@@ -104,14 +106,18 @@ pub struct RefusedCommit {
 }
 
 impl RefusedCommit {
-    pub(super) fn of(hook: &'static str, commit: TriedCommit<'_>, output: &str) -> Self {
+    pub(super) fn of(hook: &str, commit: TriedCommit<'_>, output: &str) -> Self {
         let what = match (hook, commit.staged) {
             ("pre-commit", []) => "even an empty commit".to_owned(),
             ("pre-commit", _) => "this work".to_owned(),
             (_, _) => format!("the message `{}`", commit.message),
         };
         let said = beginning(output);
-        Self { hook, what, said: if said.is_empty() { "nothing".to_owned() } else { said } }
+        Self {
+            hook: hook.to_owned(),
+            what,
+            said: if said.is_empty() { "nothing".to_owned() } else { said },
+        }
     }
 
     /// Is it refused for its message, and not for its content?
@@ -128,7 +134,7 @@ impl RefusedCommit {
 
     /// What helps a human.
     pub fn hint(&self) -> &'static str {
-        match self.hook {
+        match self.hook.as_str() {
             "commit-msg" => {
                 "set `commit_prefix` to what the hook wants, such as `commit_prefix: 'feat:'` in \
                  TASK.md"

@@ -88,8 +88,14 @@ pub enum VerifyError {
         held: String,
     },
     /// Uncommitted changes are where held work would be written.
-    #[error("uncommitted changes are in files that the held work changes, too")]
-    InTheWay,
+    #[error(
+        "uncommitted changes are in files that the work changes, too: {}",
+        paths_in_words(paths)
+    )]
+    InTheWay {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
     /// Only git runs the program that makes a file.
     #[error("cannot put {path} back: git's filter `{filter}` makes it")]
     Filtered {
@@ -181,7 +187,7 @@ impl VerifyError {
             Self::NotFetched { .. } => {
                 Some("fetch it: git fetch origin 'refs/ralph/*:refs/ralph/*'".into())
             }
-            Self::InTheWay => {
+            Self::InTheWay { .. } => {
                 Some("commit or stash them, then run the same command again".into())
             }
             Self::Glob { .. } => None,
@@ -206,7 +212,7 @@ impl VerifyError {
             | Self::Filtered { .. }
             | Self::Conflicts { .. }
             | Self::NotFetched { .. }
-            | Self::InTheWay
+            | Self::InTheWay { .. }
             | Self::NoBranch { .. }
             | Self::Glob { .. }
             | Self::Locked { .. }
@@ -450,4 +456,10 @@ fn listed(changes: &[PathChange]) -> String {
         text.push_str(&format!("\n  and {} more", changes.len() - NAMED));
     }
     text
+}
+
+/// Names of paths, for a sentence.
+pub(super) fn paths_in_words(paths: &[PathBuf]) -> String {
+    let names = paths.iter().map(|path: &PathBuf| path.display().to_string());
+    names.collect::<Vec<_>>().join(", ")
 }

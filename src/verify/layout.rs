@@ -42,6 +42,11 @@ impl Layout {
         Self { commit_prefix, ..self }
     }
 
+    /// What commit subjects begin with, before ours.
+    pub fn commit_prefix(&self) -> &str {
+        &self.commit_prefix
+    }
+
     /// The task's name.
     pub fn task(&self) -> &str {
         &self.task

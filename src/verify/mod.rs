@@ -57,6 +57,7 @@ mod stretches;
 mod unfinished;
 mod unwritten;
 mod ways_back;
+mod worker_tree;
 
 #[cfg(test)]
 mod tests;
@@ -115,3 +116,4 @@ pub use shell::{OutputTail, ShellChecks};
 pub use silent::silent_services;
 pub use state::{StateFiles, keep_list};
 pub use stretches::{BASE_TRAILER, CRITERION_TRAILER, Stretch, TASK_TRAILER, stretches};
+pub use worker_tree::WorkerTree;

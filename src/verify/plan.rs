@@ -25,6 +25,14 @@ pub enum CheckPhase<'a> {
         /// The number of the iteration: another ticked criterion is the first in each.
         turn: u32,
     },
+    /// Before work lands that began on an earlier commit: those of the criterion in focus, of the
+    /// task, and of the criteria that landed since.
+    Landing {
+        /// The criterion in focus.
+        focus: &'a CriterionKey,
+        /// The criteria that landed since.
+        since: &'a [CriterionKey],
+    },
     /// At the end of a run: the task's and those of every ticked criterion.
     End,
 }
@@ -48,7 +56,7 @@ pub fn plan(
     millis: &BTreeMap<String, u64>,
 ) -> Vec<PlannedCheck> {
     let mut planned = Vec::new();
-    if let CheckPhase::Iteration { focus, .. } = phase {
+    if let CheckPhase::Iteration { focus, .. } | CheckPhase::Landing { focus, .. } = phase {
         for criterion in task.criteria.iter().filter(|criterion| criterion.key == *focus) {
             for verify in &criterion.verify {
                 add(&mut planned, task, &verify.command);
@@ -58,7 +66,11 @@ pub fn plan(
     for command in &task.settings.verify {
         add(&mut planned, task, command);
     }
-    let is_wanted = |criterion: &&Criterion| phase == CheckPhase::Baseline || criterion.checked;
+    let is_wanted = |criterion: &&Criterion| match phase {
+        CheckPhase::Baseline => true,
+        CheckPhase::Iteration { .. } | CheckPhase::End => criterion.checked,
+        CheckPhase::Landing { since, .. } => criterion.checked && since.contains(&criterion.key),
+    };
     let mut others: Vec<&Criterion> = task.criteria.iter().filter(is_wanted).collect();
     let cost = |command: &str| millis.get(command).copied().unwrap_or(0);
     // Checks of a moment count alike, so that the same ones run each time.

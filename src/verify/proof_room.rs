@@ -125,6 +125,30 @@ impl ProofRoom {
         Ok(ran)
     }
 
+    /// Puts a commit in the place of everything that was done in the room since the last one, but for
+    /// ignored files.
+    pub(super) async fn begin_again(
+        &mut self,
+        commit: &Oid,
+        hooks: Option<&CommitHooks>,
+        to_run: (&dyn Checks, &CheckOptions),
+    ) -> Result<(), VerifyError> {
+        self.room.tidy()?;
+        self.show(Shown { commit, edits: &[] }, to_run).await?;
+        self.room.unstage(&self.human)?;
+        self.room.lay_hooks(hooks)
+    }
+
+    /// The commit at its HEAD now, whoever put it there.
+    pub(super) fn head(&self) -> Option<Oid> {
+        self.room.head()
+    }
+
+    /// Folders of objects: where they are, and where the room looks for them.
+    pub(super) fn borrowed(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.room.borrowed()
+    }
+
     /// Brings the room to the requested content. Returns the options of commands in it.
     async fn show(
         &mut self,

@@ -21,6 +21,7 @@ use super::room_lacks::{cannot_run, leads_back};
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
 use super::ways_back::{texts, ways_back};
+use super::worker_tree::WorkerTree;
 use crate::model::{CheckResult, CheckStatus, Oid};
 use crate::sys::remove_tree;
 
@@ -211,7 +212,21 @@ impl ProofRooms {
     /// A room in which nothing has run, with build output or without.
     pub(super) fn fresh(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
         self.move_aside()?;
-        self.make(warmth)
+        let (folder, _) = self.folders();
+        self.make(folder, warmth)
+    }
+
+    /// A tree for a worker of this run, with the ignored files.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn worker_tree(
+        &mut self,
+        number: usize,
+        hooks: Option<CommitHooks>,
+    ) -> Result<WorkerTree, VerifyError> {
+        let room = self.make(self.base.join(format!("worker-{number}")), Warmth::Warm)?;
+        Ok(WorkerTree::new(number, room, hooks))
     }
 
     /// The starts that proofs rest on, as far as they were read.
@@ -276,8 +291,7 @@ impl ProofRooms {
         (self.base.join("room"), self.base.join("aside"))
     }
 
-    fn make(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        let (folder, _) = self.folders();
+    fn make(&mut self, folder: PathBuf, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
         clear(&folder)?;
         // Tools take names from the folder they run in: it keeps the repository's.
         let work = folder.join("tree").join(self.root.file_name().unwrap_or("work".as_ref()));

@@ -501,6 +501,25 @@ pub trait Repo: Send + Sync {
         identity: &Identity,
     ) -> Result<Oid, VerifyError>;
 
+    /// Copies a commit from another repository on this machine, with everything that it needs
+    /// beyond `base`, which both have, and keeps it as an attempt, under the first free number.
+    ///
+    /// # Errors
+    /// If an object is missing there, or does not match its name.
+    fn import(
+        &self,
+        from: &Path,
+        commit_and_base: (&Oid, &Oid),
+        layout: &Layout,
+        number: u32,
+    ) -> Result<SavedAttempt, VerifyError>;
+
+    /// Removes a ref of ours, if it still names this object.
+    ///
+    /// # Errors
+    /// If git cannot remove it.
+    fn release(&self, name: &str, object: &Oid) -> Result<(), VerifyError>;
+
     /// Prepares the proof rooms of a run, from the repository that a preflight found: before an
     /// agent works. The human's uncommitted files are shown in them.
     ///

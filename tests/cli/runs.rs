@@ -8,6 +8,7 @@ mod humans;
 mod morning;
 mod order;
 mod orphans;
+mod parallel;
 mod places;
 mod race;
 mod signals;

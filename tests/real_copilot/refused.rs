@@ -31,6 +31,15 @@ fn wrong_again(scene: &Scene) -> Vec<Step> {
     ]
 }
 
+/// The ref that keeps the attempts at a stuck criterion.
+fn kept(scene: &Scene, wanted: OnStuck) -> String {
+    let kept = scene.journal().into_iter().find_map(|event| match event.kind {
+        EventKind::CriterionBlocked { then, kept, .. } if then == wanted => kept,
+        _ => None,
+    });
+    kept.expect("the attempts are kept")
+}
+
 #[test]
 fn a_tick_and_a_commit_without_work_are_not_believed() {
     let Some(scene) = Scene::new(ONE) else { return };
@@ -85,8 +94,11 @@ fn a_criterion_that_is_stuck_ends_the_run_with_a_sign() {
     assert_eq!(signs.matches("Criterion 'one' caused loop").count(), 1, "{signs}");
     assert!(ended.stdout.contains("ralph-copilot retry job"), "{}", ended.stdout);
     assert!(scene.read("tasks/job/TASK.md").contains("- [ ] one\n"));
-    // Everything stays for a human to look at.
-    assert_eq!(scene.read("one.txt"), "not what was asked for\nstill not\n");
+    // Everything is kept for a human to look at, off the branch.
+    assert!(!scene.has("one.txt"));
+    let kept = kept(&scene, OnStuck::Stop);
+    let text = scene.git(&["show", &format!("{kept}:one.txt")]);
+    assert_eq!(text, "not what was asked for\nstill not");
     let state: TaskState =
         serde_json::from_str(&scene.read("tasks/job/state.json")).expect("state");
     assert_eq!((state.criteria[0].attempts, state.criteria[0].blocked), (2, true));
@@ -113,11 +125,7 @@ fn a_stuck_criterion_that_is_skipped_leaves_the_branch_as_it_was() {
     assert!(scene.read("tasks/job/guardrails.md").contains("Criterion 'one' caused loop"));
 
     let journal = scene.journal();
-    let kept = journal.iter().find_map(|event| match &event.kind {
-        EventKind::CriterionBlocked { then: OnStuck::Skip, kept, .. } => kept.clone(),
-        _ => None,
-    });
-    let kept = kept.expect("the attempts are kept");
+    let kept = kept(&scene, OnStuck::Skip);
     assert_eq!(
         scene.git(&["show", &format!("{kept}:one.txt")]),
         "not what was asked for\nstill not"

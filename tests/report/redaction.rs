@@ -105,6 +105,7 @@ fn more() -> Vec<Value> {
             "mended": [{ "restore_file": "f" }],
         }),
         json!({ "event": "criterion_blocked", "criterion": key, "then": "skip", "kept": "k", "denied": "d" }),
+        json!({ "event": "worker_started", "worker": 2, "criterion": key, "line": 1 }),
         json!({ "event": "criterion_skipped", "criterion": key, "because": key, "reason": "r" }),
         turn(json!({ "cut_by_denial": { "reason": "r" } })),
         turn(json!({ "other": "o" })),

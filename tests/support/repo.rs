@@ -367,6 +367,7 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             | EventKind::EventsInjected { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
+            | EventKind::WorkerStarted { .. }
             | EventKind::IterationStarted { .. }
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }

@@ -179,6 +179,8 @@ fn started(iteration: u32, criterion: &str, line: usize, attempt: u32) -> EventK
         line,
         attempt,
         checkpoint: checkpoint(&format!("{iteration:02}")),
+        worker: None,
+        turn_millis: 0,
     }
 }
 
@@ -217,7 +219,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         CriterionReopened, CriterionSkipped, EventPushed, EventsInjected, GatewayStarted,
         IterationEnded, Notice, ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded,
         RecipeProgress, RecipeStarted, RunEnded, RunStarted, SignAdded, TaskCheckFailed,
-        ToolsChanged, Waiting,
+        ToolsChanged, Waiting, WorkerStarted,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -548,6 +550,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 reason: format!("`{WIDE}` before it is blocked"),
             },
         ),
+        (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7 }),
         (
             10,
             RunEnded {

@@ -29,6 +29,9 @@ pub(crate) struct RunArgs {
     /// Run only if TASK.md, apart from its ticks, has this digest (passed by `mcp serve`)
     #[arg(long, value_name = "DIGEST", hide = true)]
     pub(crate) only_as: Option<String>,
+    /// Work for another run, in this tree (passed by that run)
+    #[arg(long, value_name = "TREE", hide = true)]
+    pub(crate) worker: Option<String>,
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment
@@ -38,6 +41,10 @@ pub(crate) struct SettingArgs {
     /// Stop after this many iterations [default: 20]
     #[arg(long, value_name = "N", help_heading = "Limits", value_parser = from_one)]
     max_iterations: Option<NonZeroU32>,
+    /// Work on this many criteria at once, each in a tree of its own; work lands one by one, proven
+    /// [default: 1]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<u32>,
     /// Stop after this much time, such as `30m` or `8h`
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_duration: Option<Span>,
@@ -135,11 +142,18 @@ impl SettingArgs {
         self.via = Some(Via::Acp);
     }
 
+    /// Turns off everything that the run does for its workers.
+    pub(crate) fn for_worker(&mut self) {
+        (self.proof, self.jobs, self.branch) = (Some(ProofMode::Tree), Some(1), None);
+        (self.gateway, self.lenient, self.require_checks) = (Some(GatewayUse::Off), true, false);
+    }
+
     /// These flags as a layer of settings.
     pub(crate) fn layer(&self) -> LayerSettings {
         let set = |flag: bool| flag.then_some(true);
         LayerSettings {
             max_iterations: self.max_iterations,
+            jobs: self.jobs,
             max_duration: self.max_duration,
             max_premium_requests: self.max_premium_requests,
             max_tokens: self.max_tokens,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::last::{end_the_last_run, last_run, put_in_order};
 use super::notices::Untold;
-use super::plan::{note, revisions, settings};
+use super::plan::{excluded, note, revisions, settings};
 use super::run_guards::at_once;
 use crate::agent::AgentError;
 use crate::cli::args::RunArgs;
@@ -61,7 +61,10 @@ pub(super) async fn claim(
         found => found?,
     };
     // Settings that do not fit together are refused before anything is changed.
-    settings(&at.place, args.settings.layer(), &found)?;
+    let settings = settings(&at.place, args.settings.layer(), &found)?;
+    if args.ask && settings.jobs > 1 {
+        return Err(excluded(&settings, "--ask", "several agents would ask at once"));
+    }
     let audited = audit::folder(at.place.root(), &at.place.cwd);
     let audited_here = audit::inside(&audited, at.place.root())?.map(str::to_owned);
     make_private(&runs)?;

@@ -15,7 +15,7 @@ use crate::cli::tier::{self, Chosen};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::engine::{Limits, require_checks};
 use crate::mcp::MemorySources;
-use crate::model::{ExitCode, Task, TaskState};
+use crate::model::{ExitCode, GatewayUse, ProofMode, Task, TaskState};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _, TASK};
 
@@ -94,7 +94,34 @@ pub(in crate::cli) fn settings(
         )
         .hint("a check proves something only if it failed before the work"));
     }
+    if settings.jobs == 0 {
+        return Err(Failure::new(ExitCode::Invalid, "jobs: 0 is no number of jobs")
+            .hint("`jobs` is how many criteria are worked on at once, from 1 to 16"));
+    }
+    if settings.jobs > 1 {
+        refuse_together(&settings)?;
+    }
     Ok(settings)
+}
+
+/// Refuses what several workers cannot have.
+fn refuse_together(settings: &Settings) -> Result<(), Failure> {
+    let what = match settings.proof {
+        ProofMode::Tree => Some(("proof: tree", "work lands only if it is proven in a proof room")),
+        ProofMode::End => Some(("proof: end", "work lands only if it is proven in a proof room")),
+        ProofMode::Room if settings.gateway != GatewayUse::Off => {
+            Some(("the gateway", "its providers serve one agent"))
+        }
+        ProofMode::Room => None,
+    };
+    what.map_or(Ok(()), |(what, why)| Err(excluded(settings, what, why)))
+}
+
+/// Something that several workers cannot have.
+pub(super) fn excluded(settings: &Settings, what: &str, why: &str) -> Failure {
+    let jobs = settings.jobs;
+    let said = format!("{what} and --jobs {jobs} exclude each other: {why}");
+    Failure::new(ExitCode::Usage, said).hint("use --jobs 1")
 }
 
 /// The limits of a run.

@@ -76,6 +76,7 @@ pub(super) fn told(event: &Event) -> String {
         }
         other @ (EventKind::RunStarted { .. }
         | EventKind::AgentStarted { .. }
+        | EventKind::WorkerStarted { .. }
         | EventKind::ToolDecided { .. }
         | EventKind::GatewayStarted { .. }
         | EventKind::ProviderBound { .. }

@@ -146,6 +146,7 @@ impl TestRun {
             stop_check: true,
             stops: mpsc::channel(1).1,
             notices: Vec::new(),
+            jobs: None,
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }

@@ -348,6 +348,22 @@ impl Repo for GitRepo {
         self.land_in(&self.lock(), at, files, message, identity)
     }
 
+    fn import(
+        &self,
+        from: &Path,
+        of: (&Oid, &Oid),
+        layout: &Layout,
+        number: u32,
+    ) -> Result<SavedAttempt, VerifyError> {
+        let repo = self.lock();
+        let commit = self.import_in(&repo, from, of)?;
+        self.numbered(&repo, layout, number, commit)
+    }
+
+    fn release(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
+        self.release_in(&self.lock(), name, object)
+    }
+
     fn proof_rooms(
         &self,
         layout: &Layout,

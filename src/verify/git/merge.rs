@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Commit, ErrorCode, MergeOptions, Repository, Tree};
+use git2::{CheckoutNotificationType, Commit, ErrorCode, MergeOptions, Repository, Tree};
 
 use super::edited::edited;
 use super::git_repo::GitRepo;
@@ -15,7 +15,7 @@ use super::plain::{oid, path};
 use super::write::signature;
 use crate::model::{HeldWork, Oid};
 use crate::verify::classify::{EntryKind, TreeEdit};
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, paths_in_words};
 use crate::verify::layout::Layout;
 use crate::verify::repo::Identity;
 
@@ -56,8 +56,8 @@ impl GitRepo {
         let (base, theirs) = (fetched(&held.base)?, fetched(&held.commit)?);
         let nobody = signature(&Identity::of_the_runner().author).map_err(&failed)?;
         let commit = |tree: &Tree<'_>, parents: &[&Commit<'_>]| {
-            let message = "held work on top of the branch";
-            repo.commit(None, &nobody, &nobody, message, tree, parents).map(oid)
+            let message = format!("{}work on top of the branch", layout.prefix());
+            repo.commit(None, &nobody, &nobody, &message, tree, parents).map(oid)
         };
         if has(repo, &head, &theirs).map_err(&failed)? {
             // A human solved the conflicts, or later work rests on it.
@@ -86,7 +86,7 @@ impl GitRepo {
             let paths = conflicts.filter_map(|it| it.our.or(it.their).or(it.ancestor));
             let paths: Vec<PathBuf> = paths.map(|entry| path(&entry.path)).collect();
             return Err(VerifyError::Conflicts {
-                paths: listed(&paths),
+                paths: paths_in_words(&paths),
                 held: held.name.clone(),
                 task: layout.task().to_owned(),
                 folder: layout.folder().to_owned(),
@@ -129,13 +129,18 @@ impl GitRepo {
         let parents: Vec<_> = parents.iter().collect();
         let id =
             repo.commit(None, &author, &committer, message, &tree, &parents).map_err(&failed)?;
+        let mut in_the_way = Vec::new();
         let mut safely = CheckoutBuilder::new();
-        safely.safe().recreate_missing(false);
-        repo.checkout_tree(tree.as_object(), Some(&mut safely)).map_err(|error| {
-            match error.code() {
-                ErrorCode::Conflict => VerifyError::InTheWay,
-                _ => failed(error),
-            }
+        safely.safe().recreate_missing(false).notify_on(CheckoutNotificationType::CONFLICT);
+        safely.notify(|_, path, _, _, _| {
+            in_the_way.extend(path.map(Path::to_owned));
+            true
+        });
+        let checked_out = repo.checkout_tree(tree.as_object(), Some(&mut safely));
+        drop(safely);
+        checked_out.map_err(|error| match error.code() {
+            ErrorCode::Conflict => VerifyError::InTheWay { paths: in_the_way },
+            _ => failed(error),
         })?;
         let log = format!("commit: {}", message.lines().next().unwrap_or_default());
         patiently(|| repo.reference_matching(branch, id, true, head, &log))
@@ -147,9 +152,4 @@ impl GitRepo {
 /// Is a commit in the history of HEAD?
 fn has(repo: &Repository, head: &Commit<'_>, work: &Commit<'_>) -> Result<bool, git2::Error> {
     Ok(head.id() == work.id() || repo.graph_descendant_of(head.id(), work.id())?)
-}
-
-fn listed(paths: &[PathBuf]) -> String {
-    let names = paths.iter().map(|path: &PathBuf| Path::display(path).to_string());
-    names.collect::<Vec<_>>().join(", ")
 }

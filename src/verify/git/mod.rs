@@ -17,6 +17,7 @@ mod first_work;
 mod git_repo;
 mod history;
 mod identity;
+mod import;
 mod index_file;
 mod index_follows;
 mod known_trees;

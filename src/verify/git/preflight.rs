@@ -114,7 +114,7 @@ impl GitRepo {
             | VerifyError::InProgress { .. }
             | VerifyError::Conflicts { .. }
             | VerifyError::NotFetched { .. }
-            | VerifyError::InTheWay
+            | VerifyError::InTheWay { .. }
             | VerifyError::Filtered { .. }
             | VerifyError::Moved { .. }
             | VerifyError::NoBranch { .. }

@@ -161,6 +161,18 @@ impl GitRepo {
         let commit =
             repo.commit(None, &runner, &runner, message, &tree, &parents).map_err(&failed)?;
         crash::point("attempt made");
+        self.numbered(repo, layout, number, commit)
+    }
+
+    /// Keeps a commit as an attempt, under the first free number.
+    pub(super) fn numbered(
+        &self,
+        repo: &Repository,
+        layout: &Layout,
+        number: u32,
+        commit: git2::Oid,
+    ) -> Result<SavedAttempt, VerifyError> {
+        let failed = self.failed("keep the attempt");
         for number in number.. {
             let name = layout.attempt_ref(number);
             match repo.reference(&name, commit, false, "ralph-copilot: attempt") {

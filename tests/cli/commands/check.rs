@@ -61,7 +61,8 @@ fn json_is_the_whole_object() {
             "totals": { "criteria": 5, "checked": 1, "open": 4 },
             "settings": {
                 "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
-                "max_premium_requests": null, "stuck_threshold": null, "on_stuck": null,
+                "max_premium_requests": null, "jobs": null, "stuck_threshold": null,
+                "on_stuck": null,
                 "model": null, "commit_prefix": null, "require_checks": null,
                 "write_scope": null, "proof": null,
                 "setup": [], "setup_network": null, "may_change": [], "harness": [],

@@ -22,7 +22,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{Repository, RepositoryInitOptions};
+use git2::{ObjectType, Repository, RepositoryInitOptions};
 
 use self::made::Made;
 use self::on_disk::OnDisk;
@@ -30,6 +30,8 @@ pub use self::source::RoomSource;
 pub use self::tidied::Tidied;
 use super::plain::io_error;
 use crate::model::Oid;
+use crate::verify::classify::TreeEdit;
+use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::VerifyError;
 use crate::verify::master::copy;
 use crate::verify::not_fetched::NotFetched;
@@ -145,6 +147,13 @@ impl PrivateRepo {
         self.held.as_ref().map(|held| Oid::new(held.commit.to_string()))
     }
 
+    /// The commit at HEAD now, whoever put it there.
+    pub fn head(&self) -> Option<Oid> {
+        let repo = Repository::open(&self.work).ok()?;
+        let head = repo.head().ok()?.peel_to_commit().ok()?;
+        Some(Oid::new(head.id().to_string()))
+    }
+
     fn git(&self, name: &str) -> PathBuf {
         self.work.join(".git").join(name)
     }
@@ -218,13 +227,50 @@ impl PrivateRepo {
         message: &str,
     ) -> Result<(), VerifyError> {
         if let Some(from) = hooks {
-            let to = self.git("hooks");
-            let is_sample = |path: &Path| path.extension().is_some_and(|it| it == "sample");
-            copy(from, &to, &|path| !is_sample(path)).map_err(io_error("copy hooks to", &to))?;
+            self.copy_hooks(from)?;
         }
         let parent = git2::Oid::from_str(parent.as_str());
         self.point_at(parent.map_err(failed("read a commit in", &self.work))?)?;
         write(&self.git("COMMIT_EDITMSG"), format!("{message}\n").as_bytes())
+    }
+
+    fn copy_hooks(&self, from: &Path) -> Result<(), VerifyError> {
+        let to = self.git("hooks");
+        let is_sample = |path: &Path| path.extension().is_some_and(|it| it == "sample");
+        copy(from, &to, &|path| !is_sample(path)).map_err(io_error("copy hooks to", &to))
+    }
+
+    /// Takes edits out of the index, so that no commit includes them. The files stay.
+    ///
+    /// # Errors
+    /// If the index cannot be written.
+    pub fn unstage(&self, edits: &[TreeEdit]) -> Result<(), VerifyError> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let unstaged = || {
+            let repo = Repository::open(&self.work)?;
+            let head = repo.head()?.peel(ObjectType::Commit)?;
+            repo.reset_default(Some(&head), edits.iter().map(TreeEdit::path))
+        };
+        unstaged().map_err(failed("take a human's files out of the index of", &self.work))
+    }
+
+    /// Lets git run the hooks of a repository for commits in the room, until it is tidied.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn lay_hooks(&self, hooks: Option<&CommitHooks>) -> Result<(), VerifyError> {
+        // A sandbox that protects the folder has to find it.
+        let folder = self.git("hooks");
+        fs::create_dir_all(&folder).map_err(io_error("make", &folder))?;
+        let Some(hooks) = hooks else { return Ok(()) };
+        if hooks.are_copied() {
+            return self.copy_hooks(&hooks.folder);
+        }
+        let path = quoted(&hooks.seen_at.to_string_lossy());
+        let text = format!("{}[core]\n\thooksPath = {path}\n", self.config());
+        write(&self.git("config"), text.as_bytes())
     }
 
     /// Lets the branch point at a commit.

@@ -1,0 +1,154 @@
+//! The processes of a run's workers, as the run sees them.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, Command};
+
+use super::args::leading_directory;
+use super::failure::Failure;
+use crate::engine::{Assignment, EngineError, Hire, WorkerLink, WorkerReport, WorkerReports};
+use crate::model::ExitCode;
+use crate::sys::process::{Ladder, Supervised};
+use crate::verify::{SeenAt, WorkerTree};
+
+/// The variable that tells a worker's commands its number: for ports and databases of their own.
+pub(super) const WORKER_VARIABLE: &str = "RALPH_COPILOT_WORKER";
+/// How a worker is ended: it ends its agent first.
+const LADDER: Ladder = Ladder {
+    close: Duration::from_millis(2500),
+    term: Duration::from_millis(2000),
+    kill: Duration::from_millis(750),
+};
+/// How much of a worker's last words is kept, in bytes.
+const SAID: usize = 2000;
+
+/// The place of a worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WorkerPlace {
+    pub(super) number: usize,
+    /// The repository's own root.
+    pub(super) root: PathBuf,
+    /// The worker's tree.
+    pub(super) work: PathBuf,
+    /// Folders of objects, and the links to them.
+    pub(super) borrowed: Vec<(PathBuf, PathBuf)>,
+    /// It sees its tree at the repository's own path.
+    pub(super) own_path: bool,
+    /// The task's folder, relative to the root.
+    pub(super) folder: PathBuf,
+}
+
+/// Where the workers of a run work.
+#[derive(Clone, Debug)]
+pub(super) struct WorkersPlace {
+    /// The run, whose name all of its processes have.
+    pub(super) run: String,
+    /// The repository's root.
+    pub(super) root: PathBuf,
+    /// The task's folder, relative to it.
+    pub(super) folder: PathBuf,
+    /// Where they see their trees.
+    pub(super) seen_at: SeenAt,
+    /// A folder of the run, for their temporary files.
+    pub(super) tmp: PathBuf,
+}
+
+/// Starts workers of this run, with the arguments of this process.
+pub(super) fn hire(at: WorkersPlace, identity: Vec<(String, String)>) -> Result<Hire, Failure> {
+    let program =
+        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let (_, mut words) = leading_directory(std::env::args_os());
+    words.remove(0);
+    if words.first().is_some_and(|word| word == "run") {
+        words.remove(0);
+    }
+    Ok(Box::new(move |number, tree: &WorkerTree, reports: WorkerReports| {
+        let place = WorkerPlace {
+            number,
+            root: at.root.clone(),
+            work: tree.work().to_owned(),
+            borrowed: tree.borrowed(),
+            own_path: at.seen_at == SeenAt::OwnPath,
+            folder: at.folder.clone(),
+        };
+        let failed = |how: String| EngineError::Worker { number, how };
+        let place = serde_json::to_string(&place).map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(&program);
+        command.args([OsString::from("run"), "--worker".into(), place.into()]).args(&words);
+        command.current_dir("/").env(WORKER_VARIABLE, number.to_string());
+        // A test that ends the run at a write of its state does not mean the workers'.
+        command.env_remove(crate::sys::crash::CRASH_AT);
+        // What it leaves there goes with the run. Short, since sockets are in it.
+        let tmp = at.tmp.join(format!("w{number}"));
+        std::fs::create_dir_all(&tmp).map_err(|error| failed(error.to_string()))?;
+        command.env("TMPDIR", tmp);
+        command.envs(identity.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            Supervised::spawn(command, &at.run).map_err(|error| failed(error.to_string()))?;
+        let stdin = child.stdin.take();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        tokio::spawn(async move {
+            if let Some(stdout) = stdout {
+                let mut lines = BufReader::new(stdout).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    match serde_json::from_str(&line) {
+                        Ok(message) => {
+                            drop(reports.send((number, WorkerReport::Said(message))));
+                        }
+                        Err(error) => tracing::warn!(%error, number, "a line is not understood"),
+                    }
+                }
+            }
+            let mut said = Vec::new();
+            if let Some(stderr) = stderr {
+                let mut last = stderr.take(1 << 20);
+                drop(last.read_to_end(&mut said).await);
+            }
+            let said = String::from_utf8_lossy(&said);
+            let from = said.len().saturating_sub(SAID);
+            let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
+            let said = said[from..].trim();
+            let how = if said.is_empty() { "its process ended" } else { said }.to_owned();
+            drop(reports.send((number, WorkerReport::Ended { how })));
+        });
+        Ok(Box::new(Link { stdin, child }) as Box<dyn WorkerLink>)
+    }))
+}
+
+struct Link {
+    stdin: Option<ChildStdin>,
+    child: Supervised,
+}
+
+impl WorkerLink for Link {
+    fn give<'l>(&'l mut self, order: &Assignment) -> BoxFuture<'l, io::Result<()>> {
+        let line = serde_json::to_vec(order);
+        Box::pin(async move {
+            let mut line = line?;
+            line.push(b'\n');
+            let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        })
+    }
+
+    fn dismiss(&mut self) {
+        self.stdin = None;
+    }
+
+    fn end(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        self.dismiss();
+        Box::pin(async move {
+            let ended = self.child.stop(LADDER).await;
+            tracing::debug!(?ended, "a worker has ended");
+        })
+    }
+}

@@ -1,0 +1,317 @@
+//! What a run does with its workers: it starts them, gives them criteria, takes what they hand in, and
+//! ends them.
+//!
+//! Invariant: what a worker hands in is kept under a ref before anything else happens to it. A worker
+//! that dies takes nothing with it but its turn, and its tree is used again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::time::{Duration, Instant, timeout};
+
+use super::EngineError;
+use super::crew::{AtWork, Delivery, Earlier, FromProcess, Process, Seat, WorkerReport};
+use super::decide::open_criteria;
+use super::lessons::LESSONS;
+use super::run::Run;
+use super::wire::{Assignment, WorkerAnswer, WorkerMessage};
+use crate::model::{
+    Criterion, CriterionKey, EventKind, HeldWork, Oid, Record as _, Task, TaskState,
+};
+use crate::sys::{Durability, FileMode, atomic};
+use crate::verify::{VerifyError, WorkerTree};
+
+/// How often in a row a worker may die at one criterion.
+const DEATHS: u32 = 3;
+/// How long workers have to hand in what they did when the run is ended.
+const LAST_WORDS: Duration = Duration::from_secs(4);
+
+impl Run {
+    /// Makes the workers' trees and starts their processes, so that all can begin at once.
+    pub(super) async fn hire(&mut self, task: &Task) -> Result<(), EngineError> {
+        let open = open_criteria(task, &self.state).filter(|it| it.recipe.is_none()).count();
+        let hooks = self.parts.repo.commit_hooks()?;
+        let head = self.parts.repo.checkpoint()?.head;
+        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get());
+        for number in 1..=most.min(open) {
+            let Some(rooms) = &mut self.rooms else { break };
+            let mut tree = rooms.worker_tree(number, hooks.clone())?;
+            let checks = Arc::clone(&self.parts.checks);
+            let options = self.check_options(self.parts.repo.root());
+            tree.begin(&head, (checks.as_ref(), &options)).await?;
+            let link = self.start_worker(number, &tree)?;
+            let Some(workers) = &mut self.workers else { break };
+            let fresh = Some(head.clone());
+            workers.seats.push(Seat { tree, link: Some(link), work: None, fresh });
+        }
+        Ok(())
+    }
+
+    fn start_worker(&mut self, number: usize, tree: &WorkerTree) -> Result<Process, EngineError> {
+        let (Some(jobs), Some(workers)) = (&mut self.parts.jobs, &mut self.workers) else {
+            return Err(EngineError::Worker { number, how: "it cannot be started".to_owned() });
+        };
+        let (repo, layout) = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
+        let (process, reports) = workers.reports_of(tree.work().to_owned(), repo, layout);
+        Ok(Process { number: process, link: (jobs.hire)(number, tree, reports)? })
+    }
+
+    /// Gives a criterion to a worker without work.
+    pub(super) async fn assign(&mut self, criterion: &Criterion) -> Result<(), EngineError> {
+        self.follow_human()?;
+        self.ready()?;
+        let key = criterion.key.clone();
+        let base = self.parts.repo.checkpoint()?.head;
+        let mut state = self.state.clone();
+        let begin = self.beginning(criterion, &base)?;
+        if let Some(worked) = begin.as_ref().filter(|(_, worked)| *worked) {
+            state.entry(&key).worked = Some(worked.0.clone());
+        }
+        let begin = begin.map_or_else(|| base.clone(), |(commit, _)| commit);
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let free = workers.seats.iter().position(|seat| seat.work.is_none());
+        let Some(mut seat) = free.map(|at| workers.seats.swap_remove(at)) else { return Ok(()) };
+        let number = seat.tree.number();
+        let given = self.give((number, &mut seat), &key, (&base, &begin), state).await;
+        if let Some(workers) = &mut self.workers {
+            workers.seats.push(seat);
+        }
+        given?;
+        self.parts.events.record(EventKind::WorkerStarted {
+            worker: number,
+            criterion: key,
+            line: criterion.line,
+        })?;
+        Ok(())
+    }
+
+    /// The commit on which the next attempt begins, with the work of the last one, if that fits;
+    /// and whether that counts as work.
+    fn beginning(
+        &mut self,
+        criterion: &Criterion,
+        base: &Oid,
+    ) -> Result<Option<(Oid, bool)>, EngineError> {
+        let earlier = self.workers.as_ref().and_then(|it| it.attempts.get(&criterion.key)).cloned();
+        let Some(Earlier { base: since, commit, worked }) = earlier else { return Ok(None) };
+        if since == *base && commit == *base {
+            return Ok(None);
+        }
+        let (name, reason) = (String::new(), String::new());
+        let held = HeldWork { name, commit, base: since, reason };
+        match self.parts.repo.merged(&held, criterion.line, &self.parts.layout) {
+            Ok(commit) => Ok(Some((commit, worked))),
+            Err(VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn give(
+        &mut self,
+        (number, seat): (usize, &mut Seat),
+        key: &CriterionKey,
+        (base, begin): (&Oid, &Oid),
+        state: TaskState,
+    ) -> Result<(), EngineError> {
+        let checks = Arc::clone(&self.parts.checks);
+        let options = self.check_options(self.parts.repo.root());
+        if seat.fresh.take().as_ref() != Some(begin) {
+            seat.tree.begin(begin, (checks.as_ref(), &options)).await?;
+        }
+        let root = self.parts.repo.root();
+        // A human may be editing TASK.md, and lessons are ignored by git.
+        let files = self.parts.layout.state_files();
+        for path in files.iter().map(|it| it.as_path()).chain([LESSONS.as_ref()]) {
+            let to = seat.tree.work().join(path);
+            let bytes = std::fs::read(root.join(path)).ok();
+            let is_new = |it: &Vec<u8>| std::fs::read(&to).ok().as_ref() != Some(it);
+            // An agent may have left a link there.
+            if let Some(bytes) = bytes.filter(is_new).filter(|_| lies_in(seat.tree.work(), &to)) {
+                atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?;
+            }
+        }
+        let left = self.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
+        let used = self.spent.tokens.unwrap_or(0);
+        let order = Assignment {
+            criterion: key.clone(),
+            attempt: self.state.find(key).map_or(0, |entry| entry.attempts).saturating_add(1),
+            iteration: self.state.iteration.saturating_add(1),
+            base: base.clone(),
+            state,
+            feedback: self.feedback.get(key).cloned().unwrap_or_default(),
+            baseline: self.baseline.before(),
+            commit_hooks: self.commit_hooks.clone(),
+            commit_prefix: self.parts.layout.commit_prefix().to_owned(),
+            seconds: left,
+            tokens: self.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
+        };
+        let mut process = match seat.link.take() {
+            Some(process) => process,
+            None => self.start_worker(number, &seat.tree)?,
+        };
+        // One that is gone reports its end.
+        if let Err(error) = process.link.give(&order).await {
+            tracing::debug!(%error, number, "a worker is gone");
+        }
+        seat.link = Some(process);
+        let (key, base, begun) = (key.clone(), base.clone(), Instant::now());
+        seat.work = Some(AtWork { key, base, begun, events: Vec::new(), waiting: false });
+        Ok(())
+    }
+
+    /// Takes the reports that are there.
+    pub(super) async fn take_reports(&mut self) -> Result<(), EngineError> {
+        while let Some(Ok(report)) = self.workers.as_mut().map(|workers| workers.reports.try_recv())
+        {
+            self.take(report).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a report, a signal, or the end of the run's time.
+    pub(super) async fn wait_for_workers(&mut self) -> Result<(), EngineError> {
+        let stop = self.parts.stop.token().clone();
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let report = tokio::select! {
+            biased;
+            report = workers.reports.recv() => report,
+            () = stop.cancelled() => None,
+        };
+        match report {
+            Some(report) => self.take(report).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn take(&mut self, (number, process, report): FromProcess) -> Result<(), EngineError> {
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let is_its = |seat: &&mut Seat| seat.link.as_ref().is_some_and(|it| it.number == process);
+        // Of one that was ended, nothing counts any more.
+        let Some(seat) = workers.seats.iter_mut().find(is_its) else { return Ok(()) };
+        match report {
+            WorkerReport::Said(WorkerMessage::Event(kind)) => {
+                if let Some(work) = &mut seat.work {
+                    work.waiting = matches!(*kind, EventKind::Waiting { .. });
+                    work.events.push(*kind);
+                }
+            }
+            WorkerReport::Kept(work, kept) => {
+                let Some(at) = seat.work.take() else { return Ok(()) };
+                workers.deaths.remove(&at.key);
+                workers.answered = true;
+                let next = kept.as_ref().map_or(0, |saved| saved.number.saturating_add(1));
+                self.state.attempt_refs = self.state.attempt_refs.max(next);
+                let AtWork { key, base, events, .. } = at;
+                workers.queue.push(Delivery {
+                    worker: number,
+                    key,
+                    base,
+                    events,
+                    kept,
+                    counted: false,
+                    work: *work,
+                });
+            }
+            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::Obsolete)) => {
+                seat.work = None;
+            }
+            // Kept before it comes here.
+            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::HandedIn(_))) => {}
+            // Its end follows.
+            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::Failed { reason })) => {
+                tracing::warn!(number, reason, "a worker cannot go on");
+                if let Some(process) = &mut seat.link {
+                    process.link.dismiss();
+                }
+            }
+            WorkerReport::Lost { why: how } | WorkerReport::Ended { how } => {
+                self.lost(number, &how).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A worker's process is gone. Its criterion waits for another attempt, unless workers die at
+    /// it again and again.
+    async fn lost(&mut self, number: usize, how: &str) -> Result<(), EngineError> {
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let Some(seat) = workers.seats.iter_mut().find(|it| it.tree.number() == number) else {
+            return Ok(());
+        };
+        let (link, work) = (seat.link.take(), seat.work.take());
+        if let Some(process) = link {
+            process.link.end().await;
+        }
+        let Some(work) = work.filter(|_| self.parts.stop.signal().is_none()) else { return Ok(()) };
+        let deaths = workers.deaths.entry(work.key.clone()).or_default();
+        *deaths += 1;
+        let died = *deaths;
+        if died >= DEATHS && !workers.answered {
+            // No criterion is to blame.
+            return Err(EngineError::Worker { number, how: how.to_owned() });
+        }
+        let left = seat.tree.head().map(|head| (seat.tree.work().to_owned(), head));
+        let mut kept = None;
+        if let Some((from, head)) = left.filter(|(_, head)| *head != work.base) {
+            let number = self.state.attempt_refs.max(1);
+            let of = (&head, &work.base);
+            if let Ok(saved) = self.parts.repo.import(&from, of, &self.parts.layout, number) {
+                self.state.attempt_refs = saved.number.saturating_add(1);
+                kept = Some(saved.name);
+            }
+        }
+        let at = &work.key.text;
+        let seconds = work.begun.elapsed().as_secs();
+        let saved = kept.as_ref().map(|it| format!("; its commits are kept in {it}"));
+        let saved = saved.unwrap_or_default();
+        self.record_lost(number, &work)?;
+        self.notice(&format!("worker {number} died at `{at}` after {seconds} s: {how}{saved}"))?;
+        if died < DEATHS {
+            return Ok(());
+        }
+        let why = format!("workers died {died} times in a row; the last: {how}");
+        let outcome = self.block_criterion(&work.key, self.state.iteration, &why, kept)?;
+        self.commit_state()?;
+        if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome) {
+            workers.ending.get_or_insert(outcome);
+        }
+        Ok(())
+    }
+
+    /// Ends the workers. After a signal, each is asked for what it has first.
+    pub(super) async fn dismiss_workers(&mut self) -> Result<(), EngineError> {
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        for process in workers.seats.iter_mut().filter_map(|seat| seat.link.as_mut()) {
+            process.link.dismiss();
+        }
+        let until = Instant::now() + LAST_WORDS;
+        loop {
+            let Some(workers) = &mut self.workers else { return Ok(()) };
+            if workers.seats.iter().all(|seat| seat.work.is_none()) {
+                break;
+            }
+            let Ok(Some(report)) =
+                timeout(until.duration_since(Instant::now()), workers.reports.recv()).await
+            else {
+                break;
+            };
+            self.take(report).await?;
+        }
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let links = workers.seats.iter_mut().filter_map(|seat| seat.link.take());
+        futures::future::join_all(links.map(|process| process.link.end())).await;
+        let put_off = workers.put_off.drain(..).map(|(delivery, _)| delivery);
+        let left: Vec<Delivery> =
+            std::mem::take(&mut workers.queue).into_iter().chain(put_off).collect();
+        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))
+    }
+}
+
+/// Is a path to be written in this tree, and not where a link leads? Makes its folder.
+fn lies_in(tree: &Path, path: &Path) -> bool {
+    let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+    let real = above.and_then(|above| above.canonicalize().ok());
+    let is_inside =
+        tree.canonicalize().is_ok_and(|tree| real.is_some_and(|it| it.starts_with(tree)));
+    is_inside && path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
+}

@@ -1,0 +1,270 @@
+//! The workers of a run with several jobs: child processes of this program, each with an agent and a
+//! tree of its own.
+//!
+//! Invariant: what a worker handed in is in the queue, put off, or landed. Not in this file: what a
+//! run does with them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::EngineError;
+use super::schedule::Crew;
+use super::wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};
+use crate::model::{CriterionKey, EventKind, Oid, Outcome};
+use crate::verify::{Layout, Repo, SavedAttempt, VerifyError, WorkerTree};
+
+/// The way to a worker's process.
+pub trait WorkerLink: Send {
+    /// Gives it an assignment.
+    ///
+    /// # Errors
+    /// If it is gone.
+    fn give<'l>(&'l mut self, order: &Assignment) -> BoxFuture<'l, io::Result<()>>;
+
+    /// Tells it to end its turn, hand in, and go.
+    fn dismiss(&mut self);
+
+    /// Ends it.
+    fn end(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+/// What comes from a worker's process.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkerReport {
+    /// A message.
+    Said(WorkerMessage),
+    /// Work, and the ref that keeps it; none if nothing was done.
+    Kept(Box<HandedIn>, Option<SavedAttempt>),
+    /// Work that could not be kept.
+    Lost {
+        /// Why.
+        why: String,
+    },
+    /// The process ended.
+    Ended {
+        /// How, and its last words.
+        how: String,
+    },
+}
+
+/// Reports, each with the number of its worker.
+pub type WorkerReports = mpsc::UnboundedSender<(usize, WorkerReport)>;
+
+/// A report, with the numbers of its worker and of its process.
+pub(super) type FromProcess = (usize, usize, WorkerReport);
+
+/// Starts the process of a worker in a tree.
+pub type Hire = Box<
+    dyn FnMut(usize, &WorkerTree, WorkerReports) -> Result<Box<dyn WorkerLink>, EngineError> + Send,
+>;
+
+/// The workers of a run, before they are started.
+pub struct Jobs {
+    /// How many criteria are worked on at once.
+    pub most: NonZeroUsize,
+    /// Starts a worker.
+    pub hire: Hire,
+}
+
+/// The workers, and what they handed in.
+pub(super) struct Workers {
+    pub(super) seats: Vec<Seat>,
+    sender: mpsc::UnboundedSender<FromProcess>,
+    pub(super) reports: mpsc::UnboundedReceiver<FromProcess>,
+    /// The number of processes that were started.
+    started: usize,
+    pub(super) queue: Vec<Delivery>,
+    /// Proven work that files of the human's keep from landing, with these files.
+    pub(super) put_off: Vec<(Delivery, Vec<Standing>)>,
+    /// Where the next attempt at a criterion begins.
+    pub(super) attempts: HashMap<CriterionKey, Earlier>,
+    /// Criteria whose work was fine alone, and did not fit what had landed meanwhile.
+    pub(super) clashed: BTreeSet<CriterionKey>,
+    pub(super) deaths: HashMap<CriterionKey, u32>,
+    /// Some worker has handed in something.
+    pub(super) answered: bool,
+    pub(super) ending: Option<Outcome>,
+}
+
+/// A worker's place.
+pub(super) struct Seat {
+    pub(super) tree: WorkerTree,
+    pub(super) link: Option<Process>,
+    pub(super) work: Option<AtWork>,
+    /// The commit that was put there, if nobody worked since.
+    pub(super) fresh: Option<Oid>,
+}
+
+/// A worker's process.
+pub(super) struct Process {
+    pub(super) number: usize,
+    pub(super) link: Box<dyn WorkerLink>,
+}
+
+/// An assignment that a worker has.
+pub(super) struct AtWork {
+    pub(super) key: CriterionKey,
+    pub(super) base: Oid,
+    pub(super) begun: Instant,
+    pub(super) events: Vec<EventKind>,
+    pub(super) waiting: bool,
+}
+
+/// A file in the way of work, as it was when that was tried last.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    pub(super) root: PathBuf,
+    pub(super) path: PathBuf,
+    changed: Option<(u64, SystemTime)>,
+}
+
+impl Standing {
+    pub(super) fn of(root: &Path, path: &Path) -> Self {
+        let changed = Self::look(&root.join(path));
+        Self { root: root.to_owned(), path: path.to_owned(), changed }
+    }
+
+    fn is_as_it_was(&self) -> bool {
+        Self::look(&self.root.join(&self.path)) == self.changed
+    }
+
+    fn look(path: &Path) -> Option<(u64, SystemTime)> {
+        let meta = std::fs::symlink_metadata(path).ok()?;
+        Some((meta.len(), meta.modified().ok()?))
+    }
+}
+
+/// Work that was handed in.
+pub(super) struct Delivery {
+    pub(super) worker: usize,
+    pub(super) key: CriterionKey,
+    /// The branch when the work began.
+    pub(super) base: Oid,
+    pub(super) events: Vec<EventKind>,
+    /// Where it is kept; none if nothing was done.
+    pub(super) kept: Option<SavedAttempt>,
+    /// Its iteration was counted.
+    pub(super) counted: bool,
+    pub(super) work: HandedIn,
+}
+
+impl Delivery {
+    /// The ref that keeps it, or the commit.
+    pub(super) fn kept_as(&self) -> &str {
+        self.kept.as_ref().map_or(self.work.head.as_str(), |kept| &kept.name)
+    }
+}
+
+/// Keeps what a worker did, if it did something.
+fn keep(
+    tree: &Path,
+    repo: &dyn Repo,
+    layout: &Layout,
+    work: &HandedIn,
+) -> Result<Option<SavedAttempt>, VerifyError> {
+    match work.did_something() {
+        true => repo.import(tree, (&work.kept, &work.base), layout, 1).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// An attempt that the next one goes on from.
+#[derive(Clone)]
+pub(super) struct Earlier {
+    pub(super) base: Oid,
+    pub(super) commit: Oid,
+    /// It has a commit that counts as work.
+    pub(super) worked: bool,
+}
+
+impl Workers {
+    pub(super) fn new() -> Self {
+        let (sender, reports) = mpsc::unbounded_channel();
+        Self {
+            seats: Vec::new(),
+            sender,
+            reports,
+            started: 0,
+            queue: Vec::new(),
+            put_off: Vec::new(),
+            attempts: HashMap::new(),
+            clashed: BTreeSet::new(),
+            deaths: HashMap::new(),
+            answered: false,
+            ending: None,
+        }
+    }
+
+    /// Where a worker's process sends its reports. What it hands in is kept at once, whatever the run
+    /// is doing.
+    pub(super) fn reports_of(
+        &mut self,
+        tree: PathBuf,
+        repo: Arc<dyn Repo>,
+        layout: Layout,
+    ) -> (usize, WorkerReports) {
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        self.started += 1;
+        let process = self.started;
+        let forward = self.sender.clone();
+        tokio::spawn(async move {
+            while let Some((number, report)) = reports.recv().await {
+                let report = match report {
+                    WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::HandedIn(work))) => {
+                        match keep(&tree, repo.as_ref(), &layout, &work) {
+                            Ok(kept) => WorkerReport::Kept(work, kept),
+                            Err(error) => WorkerReport::Lost { why: error.to_string() },
+                        }
+                    }
+                    other => other,
+                };
+                if forward.send((number, process, report)).is_err() {
+                    break;
+                }
+            }
+        });
+        (process, sender)
+    }
+
+    /// Criteria with a worker, or in the queue.
+    pub(super) fn busy(&self) -> BTreeSet<CriterionKey> {
+        let working = self.seats.iter().filter_map(|seat| seat.work.as_ref());
+        let working = working.map(|work| work.key.clone());
+        let put_off = self.put_off.iter().map(|(delivery, _)| delivery);
+        let waiting = self.queue.iter().chain(put_off);
+        working.chain(waiting.map(|it| it.key.clone())).collect()
+    }
+
+    /// Puts work back into the queue whose way has changed since it was put off.
+    pub(super) fn try_again(&mut self) {
+        let waiting = std::mem::take(&mut self.put_off);
+        for (delivery, files) in waiting {
+            if files.iter().all(Standing::is_as_it_was) {
+                self.put_off.push((delivery, files));
+            } else {
+                self.queue.push(delivery);
+            }
+        }
+    }
+
+    /// What they do.
+    pub(super) fn crew<'a>(&'a self, busy: &'a BTreeSet<CriterionKey>) -> Crew<'a> {
+        let working = self.seats.iter().filter(|seat| seat.work.is_some()).count();
+        Crew {
+            busy,
+            working,
+            idle: self.seats.len() - working,
+            queued: self.queue.len(),
+            waiting: self.seats.iter().any(|it| it.work.as_ref().is_some_and(|it| it.waiting)),
+            ending: self.ending.as_ref(),
+        }
+    }
+}

@@ -1,0 +1,484 @@
+//! The landing of work that a worker handed in: merged onto the branch's tip, proven there, and only
+//! then on the branch.
+//!
+//! Invariant: the branch moves by compare-and-swap, to a commit whose proof passed. What does not
+//! land stays under its ref, and the next attempt begins with it.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::EngineError;
+use super::crew::{AtWork, Delivery, Earlier, Standing};
+use super::decide::Consequence;
+use super::evaluate::{tampering, tell_denied, tell_stuck};
+use super::evidence::worth_checking;
+use super::iteration::{Completion, Iteration};
+use super::proof::{About, ProofDepth};
+use super::run::Run;
+use super::stuck::ref_name;
+use crate::model::{
+    CheckResult, CheckStatus, CriterionKey, EventKind, Evidence, Finding, FindingKind, HeldWork,
+    Oid, Outcome, Record as _, Repair, Task, Verdict, VerdictResult, Weight,
+};
+use crate::sandbox::SandboxError;
+use crate::sys::{Durability, FileMode, atomic};
+use crate::task::{self, Tick};
+use crate::verify::{
+    CheckPhase, PROGRESS, PlannedCheck, StateFiles, VerifyError, Warmth, plan, worked,
+};
+
+/// Work on the tip of the branch.
+enum Merged {
+    /// The commit, on no branch.
+    Fits(Oid),
+    /// These files differ in both.
+    Conflicts(String),
+}
+
+impl Run {
+    /// Judges the work that was handed in first, and lands it if it is proven. Returns the outcome
+    /// if the run ends.
+    pub(super) async fn land_next(&mut self) -> Result<(), EngineError> {
+        let Some(workers) = self.workers.as_mut().filter(|it| !it.queue.is_empty()) else {
+            return Ok(());
+        };
+        let delivery = workers.queue.remove(0);
+        let stopped = delivery.work.stopped.clone();
+        let before = self.last_head.clone();
+        let outcome = self.land(delivery).await?;
+        if let Some(workers) = self.workers.as_mut().filter(|_| self.last_head != before) {
+            // What was in the way may be gone.
+            workers.try_again();
+        }
+        if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome.or(stopped)) {
+            workers.ending.get_or_insert(outcome);
+        }
+        Ok(())
+    }
+
+    async fn land(&mut self, delivery: Delivery) -> Result<Option<Outcome>, EngineError> {
+        let completion = match delivery.work.stopped {
+            Some(_) => Completion::CutOff,
+            None => Completion::Whole,
+        };
+        let Some(iteration) = self.open_landing(&delivery)? else {
+            return self.tell_kept(&delivery, "obsolete").map(|()| None);
+        };
+        let key = &delivery.key;
+        self.denials.entry(key.clone()).or_default().extend(&delivery.work.denials);
+        let mut evidence = delivery.work.evidence.clone();
+        let mut verdict = self.judge(&evidence);
+        let (mut merged, mut clash, mut could_not_run) = (None, None, None);
+        if worth_checking(&evidence, completion) && !verdict.tampered() {
+            match self.merge(&delivery, iteration.criterion.line)? {
+                Merged::Conflicts(paths) => {
+                    clash = Some(format!(
+                        "The work conflicts with what landed on the branch meanwhile, in {paths}."
+                    ));
+                }
+                Merged::Fits(commit) => {
+                    self.prove_landing(&iteration, &mut evidence, &commit, &delivery).await?;
+                    verdict = self.by_place(self.judge(&evidence));
+                    could_not_run = evidence.checks.iter().find_map(|check| match &check.status {
+                        CheckStatus::NotRun(why) => Some(why.clone()),
+                        _ => None,
+                    });
+                    if verdict.result == VerdictResult::Fail && could_not_run.is_none() {
+                        clash = self.red_only_together(&iteration, &evidence, &delivery).await?;
+                    }
+                    merged = Some(commit);
+                }
+            }
+        }
+        if self.interrupted().is_some() || could_not_run.is_some() {
+            return self.leave(&iteration, &delivery, could_not_run);
+        }
+        if worked(&evidence).is_none() {
+            tell_denied(&mut verdict, &delivery.work.denials);
+        }
+        if let Some(why) = clash {
+            self.tell_clash(&mut verdict, key, &delivery, why);
+        } else if let Some(stuck) = &delivery.work.stuck {
+            tell_stuck(&mut verdict, stuck);
+        }
+        if completion == Completion::CutOff && !matches!(verdict.result, VerdictResult::Pass(_)) {
+            return self.leave(&iteration, &delivery, None);
+        }
+        if let (VerdictResult::Pass(_), Some(merged)) = (&verdict.result, &merged) {
+            match self.bring_in(&iteration, merged, &delivery) {
+                Ok(()) => {}
+                Err(EngineError::Verify(
+                    error @ (VerifyError::InTheWay { .. } | VerifyError::Moved { .. }),
+                )) => {
+                    return self.put_off(&iteration, delivery, &error).map(|()| None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.conclude_landing(&iteration, &delivery, (evidence, verdict))
+    }
+
+    /// Lets proven work wait until the branch is at rest again, or a file of the human's is no longer
+    /// in its way.
+    fn put_off(
+        &mut self,
+        iteration: &Iteration,
+        mut delivery: Delivery,
+        error: &VerifyError,
+    ) -> Result<(), EngineError> {
+        let text = &delivery.key.text;
+        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        self.notice(&format!("`{text}` is proven, and cannot land yet: {error}{hint}"))?;
+        self.end_iteration(iteration, delivery.work.millis)?;
+        delivery.events.clear();
+        (delivery.work.premium_requests, delivery.counted) = (0, true);
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        match error {
+            VerifyError::InTheWay { paths } => {
+                let root = self.parts.repo.root();
+                let files = paths.iter().map(|path| Standing::of(root, path)).collect();
+                workers.put_off.push((delivery, files));
+            }
+            _ => workers.queue.insert(0, delivery),
+        }
+        Ok(())
+    }
+
+    /// Begins the iteration whose turn is over: everything from here on is as after a turn in the
+    /// run's own tree.
+    fn open_landing(&mut self, delivery: &Delivery) -> Result<Option<Iteration>, EngineError> {
+        let (worker, millis) = (delivery.worker, delivery.work.millis);
+        let turn = (worker, millis, delivery.events.as_slice());
+        let iteration = self.open_turn(&delivery.key, &delivery.base, turn)?;
+        let Some(mut iteration) = iteration else { return Ok(None) };
+        iteration.premium_requests = delivery.work.premium_requests;
+        self.spent.premium_requests += delivery.work.premium_requests;
+        self.spent.iterations += u32::from(delivery.work.stopped.is_none() && !delivery.counted);
+        Ok(Some(iteration))
+    }
+
+    /// Records the turn of a worker that died: its decisions are no secret.
+    pub(super) fn record_lost(&mut self, number: usize, work: &AtWork) -> Result<(), EngineError> {
+        let millis = u64::try_from(work.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let turn = (number, millis, work.events.as_slice());
+        match self.open_turn(&work.key, &work.base, turn)? {
+            Some(iteration) => self.end_iteration(&iteration, millis),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins the iteration of a turn that is over, and records what happened in it. Returns `None`
+    /// if the criterion is no longer open.
+    fn open_turn(
+        &mut self,
+        key: &CriterionKey,
+        base: &Oid,
+        (worker, turn_millis, events): (usize, u64, &[EventKind]),
+    ) -> Result<Option<Iteration>, EngineError> {
+        self.follow_human()?;
+        self.ready()?;
+        let task = self.task()?;
+        let found = task::find(&task, key).filter(|found| !found.checked).cloned();
+        let Some(criterion) = found else { return Ok(None) };
+        let parts = &self.parts;
+        let repo = parts.repo.as_ref();
+        let attempt =
+            self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
+        let checkpoint = repo.checkpoint()?;
+        let protection = self.protection(&task)?;
+        self.state.iteration = self.state.iteration.saturating_add(1);
+        let iteration = Iteration {
+            number: self.state.iteration,
+            files: StateFiles::read(repo.root(), &parts.layout)?,
+            task,
+            criterion,
+            attempt,
+            origin: base.clone(),
+            settings: Default::default(),
+            spared_git: true,
+            protection,
+            date: parts.clock.today(),
+            started: Instant::now(),
+            premium_requests: 0,
+            sent_back: 0,
+            checkpoint,
+        };
+        let Iteration { number, criterion, checkpoint, .. } = &iteration;
+        self.origins.insert(criterion.key.clone(), checkpoint.head.clone());
+        self.turns_since.get_or_insert_with(|| checkpoint.head.clone());
+        parts.events.record(EventKind::IterationStarted {
+            iteration: *number,
+            criterion: criterion.key.clone(),
+            line: criterion.line,
+            attempt,
+            checkpoint: checkpoint.clone(),
+            worker: Some(worker),
+            turn_millis,
+        })?;
+        for event in events {
+            let mut event = event.clone();
+            event.renumber(*number);
+            if let EventKind::TurnEnded { turn, .. } = &event
+                && let Some(usage) = turn.usage
+            {
+                let before = self.spent.tokens.unwrap_or(0);
+                self.spent.tokens = Some(before.saturating_add(usage.total));
+            }
+            self.parts.events.record(event)?;
+        }
+        Ok(Some(iteration))
+    }
+
+    fn merge(&self, delivery: &Delivery, line: usize) -> Result<Merged, EngineError> {
+        let held = HeldWork {
+            name: delivery.kept_as().to_owned(),
+            commit: delivery.work.head.clone(),
+            base: delivery.base.clone(),
+            reason: String::new(),
+        };
+        match self.parts.repo.merged(&held, line, &self.parts.layout) {
+            Ok(commit) => Ok(Merged::Fits(commit)),
+            Err(VerifyError::Conflicts { paths, .. }) => Ok(Merged::Conflicts(paths)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs the checks of the criterion and of the task, and those of all that landed since the work
+    /// began, or of some that were proven before.
+    async fn prove_landing(
+        &mut self,
+        iteration: &Iteration,
+        evidence: &mut Evidence,
+        merged: &Oid,
+        delivery: &Delivery,
+    ) -> Result<(), EngineError> {
+        let focus = &iteration.criterion.key;
+        let (others, turn) = (self.parts.regression_budget, iteration.number);
+        let millis = self.baseline.millis();
+        let since = self.landed_since(&iteration.task, &delivery.base)?;
+        let phase = match since.is_empty() {
+            true => CheckPhase::Iteration { focus, others, turn },
+            false => CheckPhase::Landing { focus, since: &since },
+        };
+        let planned = plan(&iteration.task, phase, millis);
+        let checks = Arc::clone(&self.parts.checks);
+        let about =
+            About::work(&iteration.task, (focus, &iteration.checkpoint.head), ProofDepth::Focus);
+        let proved =
+            self.prove_at(Warmth::Warm, merged, about, (&planned, checks.as_ref())).await?;
+        self.add_proof(iteration, evidence, proved)?;
+        for check in &evidence.checks {
+            let (iteration, check) = (iteration.number, check.clone());
+            self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
+        }
+        Ok(())
+    }
+
+    /// Criteria that were proven after this commit.
+    fn landed_since(&self, task: &Task, base: &Oid) -> Result<Vec<CriterionKey>, EngineError> {
+        let then =
+            super::unjudged::ticked_at(self.parts.repo.as_ref(), &self.parts.layout, Some(base))?;
+        let now = task.criteria.iter().filter(|it| it.checked && !then.contains(&it.key));
+        Ok(now.map(|it| it.key.clone()).collect())
+    }
+
+    /// Are the checks that fail on the tip green where the work was done? Then neither side is to
+    /// blame.
+    async fn red_only_together(
+        &mut self,
+        iteration: &Iteration,
+        evidence: &Evidence,
+        delivery: &Delivery,
+    ) -> Result<Option<String>, EngineError> {
+        if iteration.checkpoint.head == delivery.base {
+            return Ok(None);
+        }
+        let key = &iteration.criterion.key;
+        let red: Vec<&CheckResult> = evidence
+            .checks
+            .iter()
+            .filter(|check| !check.passed() && !self.is_no_worse(check))
+            .collect();
+        // Those of other criteria are green on the tip, where they were proven.
+        let own: Vec<PlannedCheck> = red
+            .iter()
+            .filter(|check| check.whole_task || check.criteria.contains(key))
+            .map(|check| PlannedCheck {
+                command: check.command.clone(),
+                criteria: check.criteria.clone(),
+                whole_task: check.whole_task,
+            })
+            .collect();
+        if red.is_empty() {
+            return Ok(None);
+        }
+        let checks = Arc::clone(&self.parts.checks);
+        let about = About::task(&iteration.task, ProofDepth::Quick);
+        let alone = self
+            .prove_at(Warmth::Warm, &delivery.work.head, about, (&own, checks.as_ref()))
+            .await?;
+        let green = |check: &&&CheckResult| {
+            own.iter().all(|it| it.command != check.command)
+                || alone.checks.iter().any(|it| it.command == check.command && it.passed())
+        };
+        let together: Vec<_> =
+            red.iter().filter(green).map(|it| format!("`{}`", it.command)).collect();
+        if together.len() < red.len() {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "{} fails on the work together with what landed on the branch meanwhile, and on neither \
+             alone.",
+            together.join(", ")
+        )))
+    }
+
+    /// Says that work does not fit what landed meanwhile. The first time, it costs no attempt.
+    fn tell_clash(
+        &mut self,
+        verdict: &mut Verdict,
+        key: &CriterionKey,
+        delivery: &Delivery,
+        why: String,
+    ) {
+        let is_first = self.workers.as_mut().is_some_and(|it| it.clashed.insert(key.clone()));
+        let (result, weight) = match is_first {
+            true => (VerdictResult::Inconclusive, Weight::Unclear),
+            false => (VerdictResult::Fail, Weight::Fails),
+        };
+        let message = format!("{why} The work is kept: `git show {}`.", delivery.kept_as());
+        verdict.result = result;
+        verdict.findings.insert(0, Finding { kind: FindingKind::Clash, weight, message });
+    }
+
+    /// Moves the branch and the tree to the proven commit, and ticks the criterion.
+    fn bring_in(
+        &mut self,
+        iteration: &Iteration,
+        merged: &Oid,
+        delivery: &Delivery,
+    ) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let key = &iteration.criterion.key;
+        let branch = &parts.preflight.checkpoint.branch;
+        let message =
+            format!("{}[{}] - by worker {}", parts.layout.prefix(), key.text, delivery.worker);
+        parts.repo.land((branch, merged), &[], &message, &parts.identity)?;
+        self.set_tick(key, Tick::Done)?;
+        let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
+        if !delivery.work.progress.is_empty() {
+            let mut bytes = std::fs::read(&path).unwrap_or_default();
+            bytes.extend_from_slice(delivery.work.progress.as_bytes());
+            atomic::write(&path, &bytes, Durability::Machine, FileMode::Umask)?;
+        }
+        Ok(())
+    }
+
+    /// Counts, records, and commits what came of the work, and decides whether the run continues.
+    fn conclude_landing(
+        &mut self,
+        iteration: &Iteration,
+        delivery: &Delivery,
+        (evidence, mut verdict): (Evidence, Verdict),
+    ) -> Result<Option<Outcome>, EngineError> {
+        let key = &iteration.criterion.key;
+        if verdict.tampered() {
+            let reason = tampering(&verdict);
+            self.record_verdict(iteration, evidence, verdict)?;
+            self.tell_kept(delivery, "doubtful")?;
+            return Ok(Some(Outcome::Tampered { reason }));
+        }
+        let passed = matches!(verdict.result, VerdictResult::Pass(_));
+        if passed {
+            self.learn(iteration, &evidence, &verdict)?;
+        }
+        let is_held = verdict.result == VerdictResult::Held;
+        let why = verdict.findings.first().map(|it| it.message.clone()).unwrap_or_default();
+        let is_clash = verdict.findings.first().is_some_and(|it| it.kind == FindingKind::Clash);
+        let consequence = if is_clash && verdict.result == VerdictResult::Inconclusive {
+            self.feedback.insert(key.clone(), verdict.findings.clone());
+            Consequence::Continue
+        } else {
+            self.count_verdict(iteration, &evidence, &verdict)
+        };
+        let goes_on = !verdict.repairs.contains(&Repair::BackToCheckpoint);
+        // Everything else that it asks for never came to this tree.
+        verdict.repairs.retain(|repair| *repair == Repair::ProgressLine);
+        if let Some(workers) = &mut self.workers {
+            match delivery.kept.as_ref().filter(|_| goes_on && !passed && !is_held) {
+                Some(kept) => {
+                    let (base, commit) = (delivery.base.clone(), kept.commit.clone());
+                    let earlier = Earlier { base, commit, worked: worked(&evidence).is_some() };
+                    workers.attempts.insert(key.clone(), earlier);
+                }
+                None => drop(workers.attempts.remove(key)),
+            }
+        }
+        if passed {
+            self.keep_lesson(iteration, &evidence)?;
+        }
+        self.record_verdict(iteration, evidence, verdict)?;
+        if is_held {
+            let name = self.parts.layout.held_ref(&ref_name(key));
+            self.parts.repo.keep(&name, &delivery.work.head)?;
+            let kept = (name, delivery.work.head.clone());
+            self.wait_for_review(key, kept, delivery.base.clone(), &why)?;
+        }
+        if let Some(kept) = delivery.kept.as_ref().filter(|_| passed || is_held) {
+            // The branch has it, or the other ref.
+            self.parts.repo.release(&kept.name, &kept.commit)?;
+        }
+        let outcome = match consequence {
+            Consequence::Continue => None,
+            Consequence::Stop(outcome) => Some(outcome),
+            Consequence::Block(_) => {
+                let kept = delivery.kept.as_ref().map(|kept| kept.name.clone());
+                let why = self.feedback.get(key).and_then(|findings| findings.first());
+                let why = why.map_or(why_unproven(), |it| it.message.clone());
+                self.block_criterion(key, iteration.number, &why, kept)?
+            }
+        };
+        self.commit_state()?;
+        self.last_head = Some(self.parts.repo.checkpoint()?.head);
+        self.end_iteration(iteration, delivery.work.millis)?;
+        Ok(outcome)
+    }
+
+    /// Leaves work unjudged, under its ref: the checks could not run, or were cut off.
+    fn leave(
+        &mut self,
+        iteration: &Iteration,
+        delivery: &Delivery,
+        could_not_run: Option<String>,
+    ) -> Result<Option<Outcome>, EngineError> {
+        self.tell_kept(delivery, "unfinished")?;
+        self.worked_at_all = true;
+        self.end_iteration(iteration, delivery.work.millis)?;
+        match could_not_run {
+            Some(said) => Err(SandboxError::NotStarted { said }.into()),
+            None => Ok(None),
+        }
+    }
+
+    /// Says where work is kept.
+    pub(super) fn tell_kept(&self, delivery: &Delivery, which: &str) -> Result<(), EngineError> {
+        let Some(kept) = &delivery.kept else { return Ok(()) };
+        let (text, name) = (&delivery.key.text, &kept.name);
+        self.notice(&format!("{which} work on `{text}` is kept in {name}"))
+    }
+
+    fn end_iteration(&self, iteration: &Iteration, turn: u64) -> Result<(), EngineError> {
+        let took = u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.parts.events.record(EventKind::IterationEnded {
+            iteration: iteration.number,
+            millis: turn.saturating_add(took),
+            premium_requests: iteration.premium_requests,
+        })?;
+        Ok(())
+    }
+}
+
+fn why_unproven() -> String {
+    "it was not proven".to_owned()
+}

@@ -1,0 +1,58 @@
+//! The tree of a worker: a private repository with the ignored files, in which an agent works.
+//!
+//! Invariant: what was done in it stays until the next assignment, so it is saved before that. Its
+//! objects are borrowed from the repository, which it never changes.
+
+use std::path::{Path, PathBuf};
+
+use super::checks::{CheckOptions, Checks};
+use super::commit_hooks::CommitHooks;
+use super::error::VerifyError;
+use super::proof_room::ProofRoom;
+use crate::model::Oid;
+
+/// A worker's tree.
+#[derive(Debug)]
+pub struct WorkerTree {
+    number: usize,
+    room: ProofRoom,
+    hooks: Option<CommitHooks>,
+}
+
+impl WorkerTree {
+    pub(super) fn new(number: usize, room: ProofRoom, hooks: Option<CommitHooks>) -> Self {
+        Self { number, room, hooks }
+    }
+
+    /// The worker's number, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The commit that is checked out in it, if there is one.
+    pub fn head(&self) -> Option<Oid> {
+        self.room.head()
+    }
+
+    /// Its root.
+    pub fn work(&self) -> &Path {
+        self.room.work()
+    }
+
+    /// Folders of objects: where they are, and where the tree looks for them.
+    pub fn borrowed(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.room.borrowed()
+    }
+
+    /// Begins on a commit. Ignored files stay as the last work left them.
+    ///
+    /// # Errors
+    /// If the tree cannot be brought there.
+    pub async fn begin(
+        &mut self,
+        commit: &Oid,
+        to_run: (&dyn Checks, &CheckOptions),
+    ) -> Result<(), VerifyError> {
+        self.room.begin_again(commit, self.hooks.as_ref(), to_run).await
+    }
+}

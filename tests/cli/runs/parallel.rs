@@ -1,0 +1,330 @@
+//! `--jobs`: several criteria at once, each in a worker's tree; work lands proven, one by one.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ralph_copilot::model::{EventKind, VerdictResult};
+
+use super::{HONEST, THREE, then_honest};
+use crate::repo::{Ran, Repo, collect, finish, signal, until};
+use crate::tier::has_tier;
+
+/// The tiers in which workers can work here.
+fn tiers() -> Vec<&'static str> {
+    ["full", "partial", "off"].into_iter().filter(|tier| has_tier(tier)).collect()
+}
+
+fn proven(repo: &Repo) -> BTreeSet<String> {
+    let state = repo.state();
+    let entries = state["criteria"].as_array().into_iter().flatten();
+    let proven = entries.filter(|entry| entry["proof"].is_string());
+    proven.map(|entry| entry["text"].as_str().expect("a text").to_owned()).collect()
+}
+
+fn verdicts(ran: &Ran) -> Vec<(String, VerdictResult)> {
+    let verdicts = ran.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::VerdictReached { criterion, verdict, .. } => {
+            Some((criterion.text, verdict.result))
+        }
+        _ => None,
+    });
+    verdicts.collect()
+}
+
+fn notices(ran: &Ran) -> Vec<String> {
+    let notices = ran.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::Notice { message } => Some(message),
+        _ => None,
+    });
+    notices.collect()
+}
+
+fn started(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// Waits until so many workers have begun.
+fn begun(repo: &Repo, count: usize) {
+    let is_begin = |kind: &EventKind| matches!(kind, EventKind::WorkerStarted { .. });
+    until("the workers", || {
+        let events = crate::journal(repo);
+        (events.iter().filter(|event| is_begin(&event.kind)).count() >= count).then_some(())
+    });
+}
+
+/// Processes that have something of this repository on their command line, with these lines.
+fn processes(repo: &Repo) -> Vec<(u32, String)> {
+    let folder = repo.beside("");
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let found = entries.filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        line.contains(&*folder.to_string_lossy()).then_some((process, line))
+    });
+    found.collect()
+}
+
+/// The number of workers that had begun before the first hand-in.
+fn at_once(ran: &Ran) -> usize {
+    let begins = ran
+        .events()
+        .into_iter()
+        .take_while(|event| !matches!(event.kind, EventKind::IterationStarted { .. }));
+    begins.filter(|event| matches!(event.kind, EventKind::WorkerStarted { .. })).count()
+}
+
+#[test]
+fn criteria_are_worked_on_at_once_and_land_with_their_authors_and_messages() {
+    for tier in tiers() {
+        let repo = Repo::new(THREE);
+        let slow = HONEST.replace("steps: [", "steps: [{run: 'sleep 0.5'}, ");
+        let ran = repo.run(&slow, &["-j3", &format!("--sandbox={tier}")]);
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(proven(&repo).len(), 3, "{tier}");
+        assert_eq!(repo.status(), "", "{tier}");
+        assert_eq!(repo.attempts().iter().filter(|it| it.contains("/attempts/")).count(), 0);
+        let own = repo.git(&["log", "--no-merges", "--format=%an %s"]);
+        for name in ["a", "b", "c"] {
+            assert!(
+                own.contains(&format!("Human ralph(demo): [{name} is there] - {name}")),
+                "{own}"
+            );
+            let progress = repo.read("tasks/demo/progress.md");
+            assert_eq!(progress.matches(&format!("did {name}")).count(), 1, "{progress}");
+        }
+        let first = repo.git(&["log", "--first-parent", "--merges", "--format=%s"]);
+        assert_eq!(first.lines().count(), 3, "{first}");
+        let start = repo.git(&["log", "--reverse", "--format=%H"]);
+        let start = start.lines().next().expect("the start");
+        let verify = ["verify", "demo", "--base", start, &format!("--sandbox={tier}")];
+        let verified = repo.ralph(&verify);
+        assert_eq!(verified.code, Some(0), "{tier}: {}{}", verified.stdout, verified.stderr);
+        assert_eq!(at_once(&ran), 3, "{tier}");
+    }
+}
+
+/// Both write one file; the second does it differently when it sees the first one's work.
+const CLASH: &str = "\
+turns:
+- match: a is there
+  steps: [{run: 'sleep 0.3; test -e shared && echo a >> shared || echo a > shared; touch a.txt'}, \
+{tick: '{criterion}'}, {commit: a}]
+- match: b is there
+  steps: [{run: 'sleep 0.3; test -e shared && echo b >> shared || echo b > shared; touch b.txt'}, \
+{tick: '{criterion}'}, {commit: b}]
+";
+
+const TWO: &str = "\
+- [ ] a is there
+  - verify: `test -e a.txt`
+- [ ] b is there
+  - verify: `test -e b.txt`
+";
+
+#[test]
+fn work_that_conflicts_is_done_again_on_the_new_tip_and_costs_no_attempt() {
+    let repo = Repo::new(TWO);
+    let ran = repo.run(CLASH, &["-j2", "--stuck-threshold=1"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let results: Vec<VerdictResult> = verdicts(&ran).into_iter().map(|(_, it)| it).collect();
+    assert!(results.contains(&VerdictResult::Inconclusive), "{results:?}");
+    let mut shared: Vec<_> = repo.read("shared").lines().map(str::to_owned).collect();
+    shared.sort();
+    assert_eq!(shared, ["a", "b"]);
+    let state = repo.state();
+    let attempts = state["criteria"].as_array().into_iter().flatten();
+    assert!(attempts.clone().all(|it| it["attempts"].as_u64().unwrap_or(0) == 0), "{state}");
+    // The first form of the work is still there.
+    assert_eq!(repo.attempts().iter().filter(|it| it.contains("/attempts/")).count(), 1);
+}
+
+#[test]
+fn work_that_is_red_only_together_never_lands() {
+    let task = "\
+- [ ] a is there
+  - verify: `test -e a.txt && test ! -e b.txt -o -e both.txt`
+- [ ] b is there
+  - verify: `test -e b.txt && test ! -e a.txt -o -e both.txt`
+";
+    let script = "\
+turns:
+- match: a is there
+  steps: [{run: 'sleep 0.3; touch a.txt; test ! -e b.txt || touch both.txt'}, \
+{tick: '{criterion}'}, {commit: a}]
+- match: b is there
+  steps: [{run: 'sleep 0.3; touch b.txt; test ! -e a.txt || touch both.txt'}, \
+{tick: '{criterion}'}, {commit: b}]
+";
+    let repo = Repo::new(task);
+    let ran = repo.run(script, &["-j2"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let said = ran.stdout.matches("on the work together with what landed").count();
+    assert!(said >= 1, "{}", ran.stdout);
+    // Every landing is green alone.
+    for landing in repo.git(&["log", "--first-parent", "--merges", "--format=%H"]).lines() {
+        let names = repo.git(&["ls-tree", "--name-only", landing]);
+        let has = |name: &str| names.lines().any(|it| it == name);
+        assert!(!(has("a.txt") && has("b.txt")) || has("both.txt"), "{landing}: {names}");
+    }
+}
+
+#[test]
+fn a_lie_about_the_work_of_another_worker_is_not_proven() {
+    let repo = Repo::new(THREE);
+    let lie = "- match: b is there\n  steps: [{run: 'echo x > a.txt'}, {tick: '{criterion}'}, \
+               {commit: 'b.txt is there'}]\n";
+    let ran = repo.run(&then_honest(lie), &["-j2", "--stuck-threshold=1", "--on-stuck=skip"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let expected = ["a is there", "c is there"].map(str::to_owned);
+    assert_eq!(proven(&repo), expected.into());
+    assert!(repo.task().contains("- [ ] b is there"), "{}", repo.task());
+}
+
+#[test]
+fn criteria_wait_for_those_before_them_and_recipes_for_all() {
+    let repo = Repo::new(
+        "- [ ] a is there\n  - verify: `test -e a.txt`\n  - after: b\n\
+         - [ ] b is there\n  - verify: `test -e b.txt`\n  - id: b\n",
+    );
+    let ran = repo.run(HONEST, &["-j2"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let order: Vec<String> = verdicts(&ran).into_iter().map(|(text, _)| text).collect();
+    assert_eq!(order, ["b is there", "a is there"]);
+}
+
+#[test]
+fn a_file_in_the_way_keeps_the_work_and_is_named() {
+    let repo = Repo::new(TWO);
+    let slow = "- match: b is there\n  steps: [{run: 'sleep 1; touch b.txt'}, \
+                {tick: '{criterion}'}, {commit: b}]\n";
+    let mut command = repo.run_command(&then_honest(slow), &["-j2", "--json"]);
+    let child = started(&mut command);
+    begun(&repo, 1);
+    repo.write("b.txt", "mine");
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(8), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("b.txt"), "{}", ran.stderr);
+    assert_eq!(repo.read("b.txt"), "mine");
+    assert_eq!(proven(&repo), ["a is there".to_owned()].into());
+    let kept = repo.attempts().into_iter().find(|it| it.contains("/attempts/"));
+    let kept = kept.expect("the work is kept");
+    assert_eq!(repo.git(&["show", &format!("{kept}:b.txt")]), "");
+}
+
+#[test]
+fn a_human_who_commits_meanwhile_is_followed() {
+    let repo = Repo::new(TWO);
+    let slow = "- match: is there\n  steps: [{run: 'sleep 1; touch a.txt b.txt'}, \
+                {tick: '{criterion}'}, {commit: both}]\n";
+    let mut command = repo.run_command(&then_honest(slow), &["-j2", "--json"]);
+    let child = started(&mut command);
+    begun(&repo, 1);
+    repo.write("mine.txt", "mine");
+    repo.git(&["add", "mine.txt"]);
+    repo.git(&["commit", "--quiet", "--message", "by the human"]);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(proven(&repo).len(), 2);
+    assert!(repo.git(&["log", "--first-parent", "--format=%s"]).contains("by the human"));
+    assert_eq!(repo.read("mine.txt"), "mine");
+}
+
+#[test]
+fn a_signal_keeps_what_was_begun_and_leaves_no_process() {
+    let repo = Repo::new(THREE);
+    let slow = "- match: is there\n  steps: [{write: {path: half.txt, text: half}}, \
+                {run: 'sleep 60'}]\n";
+    let mut command = repo.run_command(&then_honest(slow), &["-j3", "--json"]);
+    let child = started(&mut command);
+    begun(&repo, 3);
+    std::thread::sleep(Duration::from_millis(700));
+    let sent = Instant::now();
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(143), "{}{}", ran.stdout, ran.stderr);
+    assert!(sent.elapsed() < Duration::from_secs(30), "{:?}", sent.elapsed());
+    assert_eq!(repo.status(), "");
+    let kept = notices(&ran).into_iter().filter(|it| it.starts_with("unfinished work on"));
+    assert_eq!(kept.count(), 3, "{}", ran.stdout);
+    for kept in repo.attempts().iter().filter(|it| it.contains("/attempts/")) {
+        assert_eq!(repo.git(&["show", &format!("{kept}:half.txt")]), "half");
+    }
+    until("the end of all processes", || processes(&repo).is_empty().then_some(()));
+}
+
+#[test]
+fn a_worker_that_dies_costs_its_turn_and_no_attempt() {
+    let repo = Repo::new(TWO);
+    // The agent kills the program that it is a child of, once.
+    let script = format!(
+        "memory: seen.txt\n{}",
+        then_honest("- match: a is there\n  times: 1\n  steps: [{run: 'sleep 2'}]\n")
+    );
+    let mut command = repo.run_command(&script, &["-j2", "--json", "--sandbox=off"]);
+    let child = started(&mut command);
+    begun(&repo, 2);
+    std::thread::sleep(Duration::from_millis(500));
+    let is_first = |line: &&(u32, String)| line.1.contains(" --worker {\"number\":1,");
+    let worker = processes(&repo).iter().find(is_first).expect("a worker").0;
+    signal(worker, rustix::process::Signal::KILL);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(notices(&ran).iter().any(|it| it.starts_with("worker 1 died at")), "{}", ran.stdout);
+    assert_eq!(proven(&repo).len(), 2);
+    until("the end of all processes", || processes(&repo).is_empty().then_some(()));
+}
+
+#[test]
+fn what_workers_cannot_have_is_refused_with_one_line() {
+    let repo = Repo::new(TWO);
+    for (flags, code, said) in [
+        (&["-j0"][..], 7, "jobs: 0 is no number of jobs"),
+        (&["-j2", "--proof=tree"], 2, "proof: tree and --jobs 2 exclude each other"),
+        (&["-j2", "--proof=end"], 2, "proof: end and --jobs 2 exclude each other"),
+        (&["-j2", "--ask"], 2, "--ask and --jobs 2 exclude each other"),
+        (&["-j2", "--gateway=0"], 2, "the gateway and --jobs 2 exclude each other"),
+    ] {
+        let ran = finish(repo.run_command(HONEST, flags));
+        assert_eq!(ran.code, Some(code), "{flags:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{flags:?}: {}", ran.stderr);
+        assert_eq!(repo.status(), "");
+    }
+}
+
+#[test]
+fn more_jobs_than_sixteen_count_as_sixteen() {
+    let repo = Repo::new(TWO);
+    let ran = repo.run(HONEST, &["-j99"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(notices(&ran).iter().any(|it| it == "jobs: 99 counts as 16"), "{}", ran.stdout);
+}
+
+#[test]
+fn beside_a_humans_changes_each_worker_sees_them_and_commits_none() {
+    let repo = Repo::new(TWO);
+    repo.write("README.md", "# Mine\n");
+    repo.write("mine.txt", "mine\n");
+    let mut script = "turns:\n".to_owned();
+    for name in ["a", "b"] {
+        script.push_str(&format!(
+            "- match: {name} is there\n  steps: [{{run: 'grep -q Mine README.md && test -e \
+             mine.txt && touch {name}.txt'}}, {{tick: '{{criterion}}'}}, {{run: \"git add {name}.txt \
+             tasks && git commit -qm '{name}'\"}}]\n"
+        ));
+    }
+    let ran = repo.run(&script, &["-j2", "--allow-dirty"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(proven(&repo).len(), 2);
+    assert_eq!(repo.status(), " M README.md\n?? mine.txt\n");
+    let names = repo.git(&["log", "--format=", "--name-only", "-m"]);
+    assert!(!names.contains("mine.txt"), "{names}");
+    let failed = ran.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::ToolFinished { call, .. } => call.exit.filter(|exit| *exit != 0),
+        _ => None,
+    });
+    assert_eq!(failed.count(), 0, "{}", ran.stdout);
+}
