@@ -103,13 +103,11 @@ fn proofs(events: &[Event]) -> Vec<Duration> {
     let mut began = None;
     let mut proofs = Vec::new();
     for event in events {
-        match &event.kind {
-            EventKind::TurnEnded { .. } => began = Some(event.time),
-            EventKind::VerdictReached { .. } => {
-                let took = began.take().and_then(|began| (event.time - began).to_std().ok());
-                proofs.extend(took);
-            }
-            _ => {}
+        if let EventKind::TurnEnded { .. } = event.kind {
+            began = Some(event.time);
+        } else if let EventKind::VerdictReached { .. } = event.kind {
+            let took = began.take().and_then(|began| (event.time - began).to_std().ok());
+            proofs.extend(took);
         }
     }
     proofs

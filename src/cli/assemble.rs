@@ -2,13 +2,14 @@
 
 mod bounds;
 mod claim;
+mod jobs;
 mod last;
 mod notices;
 mod plan;
 mod run_guards;
 
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
+use self::jobs::jobs;
 pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
 pub(super) use self::plan::{
     RunPlan, has_checks, limits, note, preflight, revisions, startable, templates,
@@ -24,7 +26,6 @@ use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
 use super::context::{RepoContext, TaskContext};
-use super::crew::{self, WorkersPlace};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::harness::harness_table;
@@ -41,7 +42,7 @@ use crate::config::Settings;
 use crate::engine::{BaselineRun, Jobs, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Sandbox, Task, Tier};
+use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
@@ -53,8 +54,6 @@ use crate::verify::{
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
 const ROOM: usize = 256 << 10;
-/// Most workers of a run.
-const MOST_JOBS: usize = 16;
 
 /// A run that can start.
 pub(super) struct Assembled {
@@ -252,40 +251,6 @@ async fn finish(
         _heartbeat: beat,
     };
     Ok(Assembled { parts, guards })
-}
-
-/// The workers, if there are to be several.
-fn jobs(
-    at: &TaskContext,
-    plan: &RunPlan,
-    claim: &Claim,
-    scratch: &Path,
-    notices: &mut Vec<String>,
-) -> Result<Option<Jobs>, Failure> {
-    let (settings, tier) = (&plan.settings, plan.chosen.tier);
-    let asked = usize::try_from(settings.jobs).unwrap_or(MOST_JOBS);
-    let most = NonZeroUsize::new(asked.min(MOST_JOBS)).unwrap_or(NonZeroUsize::MIN);
-    if most == NonZeroUsize::MIN {
-        return Ok(None);
-    }
-    if tier == Tier::Off && settings.sandbox != Sandbox::Off {
-        return Err(Failure::new(
-            ExitCode::Usage,
-            format!("--jobs {most} needs a sandbox, and none works on this machine"),
-        )
-        .hint("`ralph-copilot doctor` says why; `--sandbox=off` works without one"));
-    }
-    let place = WorkersPlace {
-        run: claim.run.as_str().to_owned(),
-        root: at.place.root().to_owned(),
-        folder: at.layout.folder().to_owned(),
-        seen_at: tier::seen_at(tier),
-        tmp: scratch.to_owned(),
-    };
-    let identity = claim.identity.as_ref().map(|known| launch::owned(known.environment()));
-    let hire = crew::hire(place, identity.unwrap_or_default())?;
-    notices.extend((asked > MOST_JOBS).then(|| format!("jobs: {asked} counts as {MOST_JOBS}")));
-    Ok(Some(Jobs { most, hire }))
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.

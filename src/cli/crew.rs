@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{ChildStdin, Command};
+use tokio::process::{ChildStderr, ChildStdin, Command};
 
 use super::args::leading_directory;
 use super::failure::Failure;
@@ -45,9 +45,9 @@ pub(super) struct WorkerPlace {
     pub(super) folder: PathBuf,
 }
 
-/// Where the workers of a run work.
+/// What the workers of a run have in common.
 #[derive(Clone, Debug)]
-pub(super) struct WorkersPlace {
+pub(super) struct WorkersOfRun {
     /// The run, whose name all of its processes have.
     pub(super) run: String,
     /// The repository's root.
@@ -61,7 +61,7 @@ pub(super) struct WorkersPlace {
 }
 
 /// Starts workers of this run, with the arguments of this process.
-pub(super) fn hire(at: WorkersPlace, identity: Vec<(String, String)>) -> Result<Hire, Failure> {
+pub(super) fn hire(at: WorkersOfRun, identity: Vec<(String, String)>) -> Result<Hire, Failure> {
     let program =
         std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     let (_, mut words) = leading_directory(std::env::args_os());
@@ -96,31 +96,36 @@ pub(super) fn hire(at: WorkersPlace, identity: Vec<(String, String)>) -> Result<
         let stdin = child.stdin.take();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         tokio::spawn(async move {
-            if let Some(stdout) = stdout {
+            let messages = async {
+                let Some(stdout) = stdout else { return };
                 let mut lines = BufReader::new(stdout).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
                     match serde_json::from_str(&line) {
                         Ok(message) => {
-                            drop(reports.send((number, WorkerReport::Said(message))));
+                            drop(reports.send(WorkerReport::Said(message)));
                         }
                         Err(error) => tracing::warn!(%error, number, "a line is not understood"),
                     }
                 }
-            }
-            let mut said = Vec::new();
-            if let Some(stderr) = stderr {
-                let mut last = stderr.take(1 << 20);
-                drop(last.read_to_end(&mut said).await);
-            }
-            let said = String::from_utf8_lossy(&said);
-            let from = said.len().saturating_sub(SAID);
-            let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
-            let said = said[from..].trim();
-            let how = if said.is_empty() { "its process ended" } else { said }.to_owned();
-            drop(reports.send((number, WorkerReport::Ended { how })));
+            };
+            // Both are read at once: a full pipe would stop the worker.
+            let ((), said) = tokio::join!(messages, last_words(stderr));
+            let how = if said.is_empty() { "its process ended".to_owned() } else { said };
+            drop(reports.send(WorkerReport::Ended { how }));
         });
         Ok(Box::new(Link { stdin, child }) as Box<dyn WorkerLink>)
     }))
+}
+
+/// The end of what a worker writes to standard error.
+async fn last_words(stderr: Option<ChildStderr>) -> String {
+    let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
+    let Some(mut stderr) = stderr else { return String::new() };
+    while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
+        said.extend_from_slice(&buffer[..read]);
+        said.drain(..said.len().saturating_sub(SAID));
+    }
+    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 struct Link {

@@ -2,7 +2,7 @@
 
 use super::print::say;
 use crate::engine::WorkerMessage;
-use crate::model::{Event, EventKind, ReportError, Reporter};
+use crate::model::{Event, ReportError, Reporter};
 
 /// Sends a message.
 pub(super) fn tell(message: &WorkerMessage) {
@@ -12,7 +12,7 @@ pub(super) fn tell(message: &WorkerMessage) {
     }
 }
 
-/// Sends the events of turns to the run.
+/// Sends the events to the run. A worker records nothing but its turns.
 pub(super) struct TellRun;
 
 impl Reporter for TellRun {
@@ -21,43 +21,7 @@ impl Reporter for TellRun {
     }
 
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        let is_of_turn = match &event.kind {
-            EventKind::AgentStarted { .. }
-            | EventKind::PromptSent { .. }
-            | EventKind::ToolDecided { .. }
-            | EventKind::ToolFinished { .. }
-            | EventKind::StopChecked { .. }
-            | EventKind::TurnEnded { .. }
-            | EventKind::Notice { .. }
-            | EventKind::Waiting { .. } => true,
-            EventKind::RunStarted { .. }
-            | EventKind::BaselineChecked { .. }
-            | EventKind::IterationStarted { .. }
-            | EventKind::WorkerStarted { .. }
-            | EventKind::RecipeStarted { .. }
-            | EventKind::RecipeProgress { .. }
-            | EventKind::RecipeEnded { .. }
-            | EventKind::CheckFinished { .. }
-            | EventKind::VerdictReached { .. }
-            | EventKind::SignAdded { .. }
-            | EventKind::CriterionBlocked { .. }
-            | EventKind::CriterionSkipped { .. }
-            | EventKind::CriterionHeld { .. }
-            | EventKind::CriterionReopened { .. }
-            | EventKind::TaskCheckFailed { .. }
-            | EventKind::GatewayStarted { .. }
-            | EventKind::ProviderBound { .. }
-            | EventKind::ProviderLeft { .. }
-            | EventKind::ToolsChanged { .. }
-            | EventKind::ProviderCalled { .. }
-            | EventKind::EventPushed { .. }
-            | EventKind::EventsInjected { .. }
-            | EventKind::IterationEnded { .. }
-            | EventKind::RunEnded { .. } => false,
-        };
-        if is_of_turn {
-            tell(&WorkerMessage::Event(Box::new(event.kind.clone())));
-        }
+        tell(&WorkerMessage::Event(Box::new(event.kind.clone())));
         Ok(())
     }
 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use tokio::time::{Duration, Instant, timeout};
 
 use super::EngineError;
-use super::crew::{AtWork, Delivery, Earlier, FromProcess, Process, Seat, WorkerReport};
+use super::crew::{AtWork, Delivery, Earlier, FromProcess, Heard, Process, Seat};
 use super::decide::open_criteria;
 use super::lessons::LESSONS;
 use super::run::Run;
-use super::wire::{Assignment, WorkerAnswer, WorkerMessage};
+use super::wire::Assignment;
 use crate::model::{
     Criterion, CriterionKey, EventKind, HeldWork, Oid, Record as _, Task, TaskState,
 };
@@ -39,10 +39,10 @@ impl Run {
             let checks = Arc::clone(&self.parts.checks);
             let options = self.check_options(self.parts.repo.root());
             tree.begin(&head, (checks.as_ref(), &options)).await?;
-            let link = self.start_worker(number, &tree)?;
+            let process = Some(self.start_worker(number, &tree)?);
             let Some(workers) = &mut self.workers else { break };
             let fresh = Some(head.clone());
-            workers.seats.push(Seat { tree, link: Some(link), work: None, fresh });
+            workers.seats.push(Seat { tree, process, work: None, fresh });
         }
         Ok(())
     }
@@ -70,11 +70,12 @@ impl Run {
         let begin = begin.map_or_else(|| base.clone(), |(commit, _)| commit);
         let Some(workers) = &mut self.workers else { return Ok(()) };
         let free = workers.seats.iter().position(|seat| seat.work.is_none());
-        let Some(mut seat) = free.map(|at| workers.seats.swap_remove(at)) else { return Ok(()) };
+        let Some(at) = free else { return Ok(()) };
+        let mut seat = workers.seats.remove(at);
         let number = seat.tree.number();
         let given = self.give((number, &mut seat), &key, (&base, &begin), state).await;
         if let Some(workers) = &mut self.workers {
-            workers.seats.push(seat);
+            workers.seats.insert(at, seat);
         }
         given?;
         self.parts.events.record(EventKind::WorkerStarted {
@@ -134,7 +135,7 @@ impl Run {
         let used = self.spent.tokens.unwrap_or(0);
         let order = Assignment {
             criterion: key.clone(),
-            attempt: self.state.find(key).map_or(0, |entry| entry.attempts).saturating_add(1),
+            attempt: self.next_attempt(key),
             iteration: self.state.iteration.saturating_add(1),
             base: base.clone(),
             state,
@@ -145,7 +146,7 @@ impl Run {
             seconds: left,
             tokens: self.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
         };
-        let mut process = match seat.link.take() {
+        let mut process = match seat.process.take() {
             Some(process) => process,
             None => self.start_worker(number, &seat.tree)?,
         };
@@ -153,7 +154,7 @@ impl Run {
         if let Err(error) = process.link.give(&order).await {
             tracing::debug!(%error, number, "a worker is gone");
         }
-        seat.link = Some(process);
+        seat.process = Some(process);
         let (key, base, begun) = (key.clone(), base.clone(), Instant::now());
         seat.work = Some(AtWork { key, base, begun, events: Vec::new(), waiting: false });
         Ok(())
@@ -168,7 +169,7 @@ impl Run {
         Ok(())
     }
 
-    /// Waits for a report, a signal, or the end of the run's time.
+    /// Waits for a report or a signal.
     pub(super) async fn wait_for_workers(&mut self) -> Result<(), EngineError> {
         let stop = self.parts.stop.token().clone();
         let Some(workers) = &mut self.workers else { return Ok(()) };
@@ -183,50 +184,41 @@ impl Run {
         }
     }
 
-    async fn take(&mut self, (number, process, report): FromProcess) -> Result<(), EngineError> {
+    async fn take(
+        &mut self,
+        FromProcess { process, heard }: FromProcess,
+    ) -> Result<(), EngineError> {
         let Some(workers) = &mut self.workers else { return Ok(()) };
-        let is_its = |seat: &&mut Seat| seat.link.as_ref().is_some_and(|it| it.number == process);
+        let is_its =
+            |seat: &&mut Seat| seat.process.as_ref().is_some_and(|it| it.number == process);
         // Of one that was ended, nothing counts any more.
         let Some(seat) = workers.seats.iter_mut().find(is_its) else { return Ok(()) };
-        match report {
-            WorkerReport::Said(WorkerMessage::Event(kind)) => {
+        let worker = seat.tree.number();
+        match heard {
+            Heard::Event(kind) => {
                 if let Some(work) = &mut seat.work {
                     work.waiting = matches!(*kind, EventKind::Waiting { .. });
                     work.events.push(*kind);
                 }
             }
-            WorkerReport::Kept(work, kept) => {
+            Heard::Work(work, kept) => {
                 let Some(at) = seat.work.take() else { return Ok(()) };
                 workers.deaths.remove(&at.key);
                 workers.answered = true;
                 let next = kept.as_ref().map_or(0, |saved| saved.number.saturating_add(1));
                 self.state.attempt_refs = self.state.attempt_refs.max(next);
                 let AtWork { key, base, events, .. } = at;
-                workers.queue.push(Delivery {
-                    worker: number,
-                    key,
-                    base,
-                    events,
-                    kept,
-                    counted: false,
-                    work: *work,
-                });
+                let (work, counted) = (*work, false);
+                workers.queue.push(Delivery { worker, key, base, events, kept, counted, work });
             }
-            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::Obsolete)) => {
-                seat.work = None;
-            }
-            // Kept before it comes here.
-            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::HandedIn(_))) => {}
-            // Its end follows.
-            WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::Failed { reason })) => {
-                tracing::warn!(number, reason, "a worker cannot go on");
-                if let Some(process) = &mut seat.link {
+            Heard::Obsolete => seat.work = None,
+            Heard::CannotGoOn(reason) => {
+                tracing::warn!(worker, reason, "a worker cannot go on");
+                if let Some(process) = &mut seat.process {
                     process.link.dismiss();
                 }
             }
-            WorkerReport::Lost { why: how } | WorkerReport::Ended { how } => {
-                self.lost(number, &how).await?;
-            }
+            Heard::Gone(how) => self.lost(worker, &how).await?,
         }
         Ok(())
     }
@@ -238,8 +230,8 @@ impl Run {
         let Some(seat) = workers.seats.iter_mut().find(|it| it.tree.number() == number) else {
             return Ok(());
         };
-        let (link, work) = (seat.link.take(), seat.work.take());
-        if let Some(process) = link {
+        let (process, work) = (seat.process.take(), seat.work.take());
+        if let Some(process) = process {
             process.link.end().await;
         }
         let Some(work) = work.filter(|_| self.parts.stop.signal().is_none()) else { return Ok(()) };
@@ -260,12 +252,12 @@ impl Run {
                 kept = Some(saved.name);
             }
         }
-        let at = &work.key.text;
+        let what = work.key.quoted();
         let seconds = work.begun.elapsed().as_secs();
         let saved = kept.as_ref().map(|it| format!("; its commits are kept in {it}"));
         let saved = saved.unwrap_or_default();
         self.record_lost(number, &work)?;
-        self.notice(&format!("worker {number} died at `{at}` after {seconds} s: {how}{saved}"))?;
+        self.notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;
         if died < DEATHS {
             return Ok(());
         }
@@ -281,7 +273,7 @@ impl Run {
     /// Ends the workers. After a signal, each is asked for what it has first.
     pub(super) async fn dismiss_workers(&mut self) -> Result<(), EngineError> {
         let Some(workers) = &mut self.workers else { return Ok(()) };
-        for process in workers.seats.iter_mut().filter_map(|seat| seat.link.as_mut()) {
+        for process in workers.seats.iter_mut().filter_map(|seat| seat.process.as_mut()) {
             process.link.dismiss();
         }
         let until = Instant::now() + LAST_WORDS;
@@ -298,8 +290,8 @@ impl Run {
             self.take(report).await?;
         }
         let Some(workers) = &mut self.workers else { return Ok(()) };
-        let links = workers.seats.iter_mut().filter_map(|seat| seat.link.take());
-        futures::future::join_all(links.map(|process| process.link.end())).await;
+        let processes = workers.seats.iter_mut().filter_map(|seat| seat.process.take());
+        futures::future::join_all(processes.map(|process| process.link.end())).await;
         let put_off = workers.put_off.drain(..).map(|(delivery, _)| delivery);
         let left: Vec<Delivery> =
             std::mem::take(&mut workers.queue).into_iter().chain(put_off).collect();

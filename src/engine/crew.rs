@@ -41,13 +41,6 @@ pub trait WorkerLink: Send {
 pub enum WorkerReport {
     /// A message.
     Said(WorkerMessage),
-    /// Work, and the ref that keeps it; none if nothing was done.
-    Kept(Box<HandedIn>, Option<SavedAttempt>),
-    /// Work that could not be kept.
-    Lost {
-        /// Why.
-        why: String,
-    },
     /// The process ended.
     Ended {
         /// How, and its last words.
@@ -55,11 +48,29 @@ pub enum WorkerReport {
     },
 }
 
-/// Reports, each with the number of its worker.
-pub type WorkerReports = mpsc::UnboundedSender<(usize, WorkerReport)>;
+/// Where the reports of a process go.
+pub type WorkerReports = mpsc::UnboundedSender<WorkerReport>;
 
-/// A report, with the numbers of its worker and of its process.
-pub(super) type FromProcess = (usize, usize, WorkerReport);
+/// What a run hears of a process.
+pub(super) struct FromProcess {
+    /// The process's number.
+    pub(super) process: usize,
+    pub(super) heard: Heard,
+}
+
+/// What a run hears of a worker.
+pub(super) enum Heard {
+    /// Something that happened in its turn.
+    Event(Box<EventKind>),
+    /// Its work, and the ref that keeps it; none if nothing was done.
+    Work(Box<HandedIn>, Option<SavedAttempt>),
+    /// The criterion is not open in its tree.
+    Obsolete,
+    /// It cannot go on; its process ends soon.
+    CannotGoOn(String),
+    /// It is gone, or its work could not be kept: why.
+    Gone(String),
+}
 
 /// Starts the process of a worker in a tree.
 pub type Hire = Box<
@@ -83,7 +94,7 @@ pub(super) struct Workers {
     started: usize,
     pub(super) queue: Vec<Delivery>,
     /// Proven work that files of the human's keep from landing, with these files.
-    pub(super) put_off: Vec<(Delivery, Vec<Standing>)>,
+    pub(super) put_off: Vec<(Delivery, Vec<FileInTheWay>)>,
     /// Where the next attempt at a criterion begins.
     pub(super) attempts: HashMap<CriterionKey, Earlier>,
     /// Criteria whose work was fine alone, and did not fit what had landed meanwhile.
@@ -97,7 +108,7 @@ pub(super) struct Workers {
 /// A worker's place.
 pub(super) struct Seat {
     pub(super) tree: WorkerTree,
-    pub(super) link: Option<Process>,
+    pub(super) process: Option<Process>,
     pub(super) work: Option<AtWork>,
     /// The commit that was put there, if nobody worked since.
     pub(super) fresh: Option<Oid>,
@@ -120,20 +131,21 @@ pub(super) struct AtWork {
 
 /// A file in the way of work, as it was when that was tried last.
 #[derive(Clone, Debug)]
-pub(super) struct Standing {
-    pub(super) root: PathBuf,
+pub(super) struct FileInTheWay {
+    /// Relative to the repository.
     pub(super) path: PathBuf,
-    changed: Option<(u64, SystemTime)>,
+    at: PathBuf,
+    was: Option<(u64, SystemTime)>,
 }
 
-impl Standing {
+impl FileInTheWay {
     pub(super) fn of(root: &Path, path: &Path) -> Self {
-        let changed = Self::look(&root.join(path));
-        Self { root: root.to_owned(), path: path.to_owned(), changed }
+        let at = root.join(path);
+        Self { path: path.to_owned(), was: Self::look(&at), at }
     }
 
     fn is_as_it_was(&self) -> bool {
-        Self::look(&self.root.join(&self.path)) == self.changed
+        Self::look(&self.at) == self.was
     }
 
     fn look(path: &Path) -> Option<(u64, SystemTime)> {
@@ -216,17 +228,22 @@ impl Workers {
         let process = self.started;
         let forward = self.sender.clone();
         tokio::spawn(async move {
-            while let Some((number, report)) = reports.recv().await {
-                let report = match report {
-                    WorkerReport::Said(WorkerMessage::Answer(WorkerAnswer::HandedIn(work))) => {
-                        match keep(&tree, repo.as_ref(), &layout, &work) {
-                            Ok(kept) => WorkerReport::Kept(work, kept),
-                            Err(error) => WorkerReport::Lost { why: error.to_string() },
+            while let Some(report) = reports.recv().await {
+                let heard = match report {
+                    WorkerReport::Said(WorkerMessage::Event(kind)) => Heard::Event(kind),
+                    WorkerReport::Said(WorkerMessage::Answer(answer)) => match answer {
+                        WorkerAnswer::HandedIn(work) => {
+                            match keep(&tree, repo.as_ref(), &layout, &work) {
+                                Ok(kept) => Heard::Work(work, kept),
+                                Err(error) => Heard::Gone(error.to_string()),
+                            }
                         }
-                    }
-                    other => other,
+                        WorkerAnswer::Obsolete => Heard::Obsolete,
+                        WorkerAnswer::Failed { reason } => Heard::CannotGoOn(reason),
+                    },
+                    WorkerReport::Ended { how } => Heard::Gone(how),
                 };
-                if forward.send((number, process, report)).is_err() {
+                if forward.send(FromProcess { process, heard }).is_err() {
                     break;
                 }
             }
@@ -247,7 +264,7 @@ impl Workers {
     pub(super) fn try_again(&mut self) {
         let waiting = std::mem::take(&mut self.put_off);
         for (delivery, files) in waiting {
-            if files.iter().all(Standing::is_as_it_was) {
+            if files.iter().all(FileInTheWay::is_as_it_was) {
                 self.put_off.push((delivery, files));
             } else {
                 self.queue.push(delivery);

@@ -11,8 +11,8 @@ use super::proof::ProofDepth;
 use super::run::Run;
 use crate::agent::Denials;
 use crate::model::{
-    ChangeKind, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome, Proof,
-    Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    ChangeKind, CheckResult, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome,
+    Proof, Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
@@ -50,15 +50,8 @@ impl Run {
             let checks = Arc::clone(&self.parts.checks);
             self.check_work(&iteration, &mut collected, (checks.as_ref(), ProofDepth::Focus))
                 .await?;
-            for check in &collected.evidence.checks {
-                let check = check.clone();
-                let iteration = iteration.number;
-                self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
-            }
-            let not_run = collected.evidence.checks.iter().find_map(|check| {
-                let CheckStatus::NotRun(why) = &check.status else { return None };
-                Some(why.clone())
-            });
+            self.record_checks(iteration.number, &collected.evidence.checks)?;
+            let not_run = not_run(&collected.evidence.checks);
             if self.interrupted().is_some() {
                 // The checks were ended early, which says nothing about the work.
                 completion = Completion::CutOff;
@@ -138,12 +131,36 @@ impl Run {
             self.worked_at_all = true;
         }
         self.last_head = Some(self.parts.repo.checkpoint()?.head);
+        self.end_iteration(iteration, 0)?;
+        Ok(Evaluated { outcome, proven })
+    }
+
+    /// Records checks that ended.
+    pub(super) fn record_checks(
+        &self,
+        iteration: u32,
+        checks: &[CheckResult],
+    ) -> Result<(), EngineError> {
+        for check in checks {
+            let check = check.clone();
+            self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
+        }
+        Ok(())
+    }
+
+    /// Records the end of an iteration. A worker's turn took so many milliseconds before it.
+    pub(super) fn end_iteration(
+        &self,
+        iteration: &Iteration,
+        turn_millis: u64,
+    ) -> Result<(), EngineError> {
+        let took = u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.parts.events.record(EventKind::IterationEnded {
             iteration: iteration.number,
-            millis: u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            millis: turn_millis.saturating_add(took),
             premium_requests: iteration.premium_requests,
         })?;
-        Ok(Evaluated { outcome, proven })
+        Ok(())
     }
 
     /// Learns from work that was proven, and is on the branch.
@@ -320,6 +337,14 @@ impl Run {
             paths.join(", ")
         ))
     }
+}
+
+/// Why a check could not run, if one could not.
+pub(super) fn not_run(checks: &[CheckResult]) -> Option<String> {
+    checks.iter().find_map(|check| {
+        let CheckStatus::NotRun(why) = &check.status else { return None };
+        Some(why.clone())
+    })
 }
 
 /// Adds that the turn had to be ended. Proven work stays proven; otherwise this finding comes

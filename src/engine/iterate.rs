@@ -7,7 +7,7 @@ use super::evaluate::Evaluated;
 use super::iteration::{Completion, Iteration, TurnResult};
 use super::run::Run;
 use super::{EngineError, FailureCounts};
-use crate::model::{Criterion, EventKind, Outcome, Record as _, Turn};
+use crate::model::{Criterion, CriterionKey, EventKind, Outcome, Record as _, Task, Turn};
 use crate::sys::process::reap_orphans;
 use crate::task;
 use crate::verify::{StateFiles, TASK};
@@ -79,27 +79,21 @@ impl Run {
     /// was edited since the criterion was chosen, so that it is no longer open.
     fn open_iteration(&mut self, criterion: &Criterion) -> Result<Option<Iteration>, EngineError> {
         self.follow_human()?;
+        let Some((files, task, found)) = self.read_open(&criterion.key)? else { return Ok(None) };
+        if found.recipe != criterion.recipe {
+            return Ok(None);
+        }
+        let criterion = found;
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
-        // Read once for the prompt, the guard and the later comparison: an edit by the human
-        // between two reads would be taken for the agent's.
-        let files = StateFiles::read(repo.root(), &parts.layout)?;
-        let Some(bytes) = files.bytes(&parts.layout.file(TASK)) else { return Ok(None) };
-        let task = task::parse(parts.layout.task(), bytes);
-        let found = task::find(&task, &criterion.key)
-            .filter(|found| !found.checked && found.recipe == criterion.recipe);
-        let Some(criterion) = found.filter(|_| task::usable(&task)).cloned() else {
-            return Ok(None);
-        };
         // If the branch was switched or a merge begun since the last turn, an agent would only
         // make it worse.
         self.ready()?;
         let checkpoint = repo.checkpoint()?;
         let protection = self.protection(&task)?;
+        let attempt = self.next_attempt(&criterion.key);
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
-        let attempt =
-            self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
         self.state.iteration = self.state.iteration.saturating_add(1);
         let iteration = Iteration {
             number: self.state.iteration,
@@ -132,6 +126,26 @@ impl Run {
             turn_millis: 0,
         })?;
         Ok(Some(iteration))
+    }
+
+    /// Reads the state files, and finds a criterion in them. `None` if it is not open there. Read once
+    /// for the prompt, the guard and the later comparison: an edit by the human between two reads
+    /// would be taken for the agent's.
+    pub(super) fn read_open(
+        &self,
+        key: &CriterionKey,
+    ) -> Result<Option<(StateFiles, Task, Criterion)>, EngineError> {
+        let layout = &self.parts.layout;
+        let files = StateFiles::read(self.parts.repo.root(), layout)?;
+        let Some(bytes) = files.bytes(&layout.file(TASK)) else { return Ok(None) };
+        let task = task::parse(layout.task(), bytes);
+        let found = task::find(&task, key).filter(|found| !found.checked).cloned();
+        Ok(found.filter(|_| task::usable(&task)).map(|criterion| (files, task, criterion)))
+    }
+
+    /// The number of the next attempt at a criterion, from 1.
+    pub(super) fn next_attempt(&self, key: &CriterionKey) -> u32 {
+        self.state.find(key).map_or(0, |entry| entry.attempts).saturating_add(1)
     }
 
     /// Lets the guard decide for this criterion, and follow its box when TASK.md is edited.

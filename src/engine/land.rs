@@ -9,24 +9,22 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::EngineError;
-use super::crew::{AtWork, Delivery, Earlier, Standing};
+use super::crew::{AtWork, Delivery, Earlier, FileInTheWay};
 use super::decide::Consequence;
-use super::evaluate::{tampering, tell_denied, tell_stuck};
+use super::evaluate::{not_run, tampering, tell_denied, tell_stuck};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
 use super::proof::{About, ProofDepth};
 use super::run::Run;
 use super::stuck::ref_name;
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, EventKind, Evidence, Finding, FindingKind, HeldWork,
-    Oid, Outcome, Record as _, Repair, Task, Verdict, VerdictResult, Weight,
+    CheckResult, CriterionKey, EventKind, Evidence, Finding, FindingKind, HeldWork, Oid, Outcome,
+    Record as _, Repair, Task, Verdict, VerdictResult, Weight,
 };
 use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{
-    CheckPhase, PROGRESS, PlannedCheck, StateFiles, VerifyError, Warmth, plan, worked,
-};
+use crate::verify::{CheckPhase, PROGRESS, StateFiles, VerifyError, Warmth, plan, worked};
 
 /// Work on the tip of the branch.
 enum Merged {
@@ -37,8 +35,7 @@ enum Merged {
 }
 
 impl Run {
-    /// Judges the work that was handed in first, and lands it if it is proven. Returns the outcome
-    /// if the run ends.
+    /// Judges the work that was handed in first, and lands it if it is proven.
     pub(super) async fn land_next(&mut self) -> Result<(), EngineError> {
         let Some(workers) = self.workers.as_mut().filter(|it| !it.queue.is_empty()) else {
             return Ok(());
@@ -80,10 +77,7 @@ impl Run {
                 Merged::Fits(commit) => {
                     self.prove_landing(&iteration, &mut evidence, &commit, &delivery).await?;
                     verdict = self.by_place(self.judge(&evidence));
-                    could_not_run = evidence.checks.iter().find_map(|check| match &check.status {
-                        CheckStatus::NotRun(why) => Some(why.clone()),
-                        _ => None,
-                    });
+                    could_not_run = not_run(&evidence.checks);
                     if verdict.result == VerdictResult::Fail && could_not_run.is_none() {
                         clash = self.red_only_together(&iteration, &evidence, &delivery).await?;
                     }
@@ -127,9 +121,9 @@ impl Run {
         mut delivery: Delivery,
         error: &VerifyError,
     ) -> Result<(), EngineError> {
-        let text = &delivery.key.text;
+        let what = delivery.key.quoted();
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        self.notice(&format!("`{text}` is proven, and cannot land yet: {error}{hint}"))?;
+        self.notice(&format!("{what} is proven, and cannot land yet: {error}{hint}"))?;
         self.end_iteration(iteration, delivery.work.millis)?;
         delivery.events.clear();
         (delivery.work.premium_requests, delivery.counted) = (0, true);
@@ -137,7 +131,7 @@ impl Run {
         match error {
             VerifyError::InTheWay { paths } => {
                 let root = self.parts.repo.root();
-                let files = paths.iter().map(|path| Standing::of(root, path)).collect();
+                let files = paths.iter().map(|path| FileInTheWay::of(root, path)).collect();
                 workers.put_off.push((delivery, files));
             }
             _ => workers.queue.insert(0, delivery),
@@ -183,8 +177,7 @@ impl Run {
         let Some(criterion) = found else { return Ok(None) };
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
-        let attempt =
-            self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
+        let attempt = self.next_attempt(key);
         let checkpoint = repo.checkpoint()?;
         let protection = self.protection(&task)?;
         self.state.iteration = self.state.iteration.saturating_add(1);
@@ -219,11 +212,8 @@ impl Run {
         for event in events {
             let mut event = event.clone();
             event.renumber(*number);
-            if let EventKind::TurnEnded { turn, .. } = &event
-                && let Some(usage) = turn.usage
-            {
-                let before = self.spent.tokens.unwrap_or(0);
-                self.spent.tokens = Some(before.saturating_add(usage.total));
+            if let EventKind::TurnEnded { turn, .. } = &event {
+                self.count_tokens(turn);
             }
             self.parts.events.record(event)?;
         }
@@ -268,11 +258,7 @@ impl Run {
         let proved =
             self.prove_at(Warmth::Warm, merged, about, (&planned, checks.as_ref())).await?;
         self.add_proof(iteration, evidence, proved)?;
-        for check in &evidence.checks {
-            let (iteration, check) = (iteration.number, check.clone());
-            self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
-        }
-        Ok(())
+        self.record_checks(iteration.number, &evidence.checks)
     }
 
     /// Criteria that were proven after this commit.
@@ -300,19 +286,15 @@ impl Run {
             .iter()
             .filter(|check| !check.passed() && !self.is_no_worse(check))
             .collect();
-        // Those of other criteria are green on the tip, where they were proven.
-        let own: Vec<PlannedCheck> = red
-            .iter()
-            .filter(|check| check.whole_task || check.criteria.contains(key))
-            .map(|check| PlannedCheck {
-                command: check.command.clone(),
-                criteria: check.criteria.clone(),
-                whole_task: check.whole_task,
-            })
-            .collect();
         if red.is_empty() {
             return Ok(None);
         }
+        // Those of other criteria are green on the tip, where they were proven.
+        let mut own = plan(&iteration.task, CheckPhase::Baseline, self.baseline.millis());
+        own.retain(|it| {
+            (it.whole_task || it.criteria.contains(key))
+                && red.iter().any(|check| check.command == it.command)
+        });
         let checks = Arc::clone(&self.parts.checks);
         let about = About::task(&iteration.task, ProofDepth::Quick);
         let alone = self
@@ -434,8 +416,7 @@ impl Run {
             Consequence::Stop(outcome) => Some(outcome),
             Consequence::Block(_) => {
                 let kept = delivery.kept.as_ref().map(|kept| kept.name.clone());
-                let why = self.feedback.get(key).and_then(|findings| findings.first());
-                let why = why.map_or(why_unproven(), |it| it.message.clone());
+                let why = self.last_failure(key);
                 self.block_criterion(key, iteration.number, &why, kept)?
             }
         };
@@ -464,21 +445,7 @@ impl Run {
     /// Says where work is kept.
     pub(super) fn tell_kept(&self, delivery: &Delivery, which: &str) -> Result<(), EngineError> {
         let Some(kept) = &delivery.kept else { return Ok(()) };
-        let (text, name) = (&delivery.key.text, &kept.name);
-        self.notice(&format!("{which} work on `{text}` is kept in {name}"))
+        let (what, name) = (delivery.key.quoted(), &kept.name);
+        self.notice(&format!("{which} work on {what} is kept in {name}"))
     }
-
-    fn end_iteration(&self, iteration: &Iteration, turn: u64) -> Result<(), EngineError> {
-        let took = u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.parts.events.record(EventKind::IterationEnded {
-            iteration: iteration.number,
-            millis: turn.saturating_add(took),
-            premium_requests: iteration.premium_requests,
-        })?;
-        Ok(())
-    }
-}
-
-fn why_unproven() -> String {
-    "it was not proven".to_owned()
 }

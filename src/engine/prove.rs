@@ -286,10 +286,7 @@ impl Run {
             )
             .await?;
         self.passed_since_proof = false;
-        for check in &proved.checks {
-            let (iteration, check) = (self.state.iteration, check.clone());
-            self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
-        }
+        self.record_checks(self.state.iteration, &proved.checks)?;
         let mut found = broken(&proved);
         for broken in &mut found {
             if self.passed_here(broken)? {

@@ -19,15 +19,20 @@ impl Run {
         then: OnStuck,
     ) -> Result<Option<Outcome>, EngineError> {
         let key = &iteration.criterion.key;
-        let findings = self.feedback.get(key).map(Vec::as_slice).unwrap_or_default();
-        // The guard's denials are counted over all attempts, and follow.
-        let why = findings.iter().find(|finding| finding.kind != FindingKind::Denied);
-        let why = why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone());
+        let why = self.last_failure(key);
         let saved = match then {
             OnStuck::Stop if !self.has_committed(iteration)? => None,
             OnStuck::Stop | OnStuck::Skip => Some(self.stash_attempt(iteration)?),
         };
         self.block_criterion(key, iteration.number, &why, saved)
+    }
+
+    /// Why the last attempt at a criterion failed.
+    pub(super) fn last_failure(&self, key: &CriterionKey) -> String {
+        let findings = self.feedback.get(key).map(Vec::as_slice).unwrap_or_default();
+        // The guard's denials are counted over all attempts, and follow.
+        let why = findings.iter().find(|finding| finding.kind != FindingKind::Denied);
+        why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone())
     }
 
     /// Blocks a criterion: writes its sign, and records where its attempts were `saved`.

@@ -228,11 +228,15 @@ impl Run {
             iteration.premium_requests += 1;
             self.spent.premium_requests += 1;
         }
+        self.count_tokens(turn);
+        Ok(())
+    }
+
+    pub(super) fn count_tokens(&mut self, turn: &Turn) {
         if let Some(usage) = turn.usage {
             let before = self.spent.tokens.unwrap_or(0);
             self.spent.tokens = Some(before.saturating_add(usage.total));
         }
-        Ok(())
     }
 
     /// Does a prompt to the model in use cost a premium request?

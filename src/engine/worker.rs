@@ -15,8 +15,7 @@ use super::run::Run;
 use super::wire::{Assignment, HandedIn, WorkerAnswer};
 use crate::model::{Checkpoint, Outcome, Turn, TurnEnd};
 use crate::sys::process::reap_orphans;
-use crate::task;
-use crate::verify::{Baseline, PROGRESS, StateFiles, TASK};
+use crate::verify::{Baseline, PROGRESS, StateFiles};
 
 impl Run {
     /// Answers assignments until there are no more.
@@ -85,11 +84,7 @@ impl Run {
         self.commit_hooks = order.commit_hooks;
         self.parts.layout = self.parts.layout.clone().with_commit_prefix(&order.commit_prefix);
         self.feedback.insert(key.clone(), order.feedback);
-        let files = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
-        let Some(bytes) = files.bytes(&self.parts.layout.file(TASK)) else { return Ok(None) };
-        let task = task::parse(self.parts.layout.task(), bytes);
-        let found = task::find(&task, &key).filter(|found| !found.checked).cloned();
-        let Some(criterion) = found.filter(|_| task::usable(&task)) else { return Ok(None) };
+        let Some((files, task, criterion)) = self.read_open(&key)? else { return Ok(None) };
         let protection = self.protection(&task)?;
         let repo = self.parts.repo.as_ref();
         let iteration = Iteration {

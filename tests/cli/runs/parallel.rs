@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,17 @@ fn begun(repo: &Repo, count: usize) {
         let events = crate::journal(repo);
         (events.iter().filter(|event| is_begin(&event.kind)).count() >= count).then_some(())
     });
+}
+
+/// The number of files of this name in a folder and all below it.
+fn named(folder: &Path, name: &str) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let counts = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => named(&entry.path(), name),
+        Ok(_) => usize::from(entry.file_name() == name),
+        Err(_) => 0,
+    });
+    counts.sum()
 }
 
 /// Processes that have something of this repository on their command line, with these lines.
@@ -239,9 +251,12 @@ fn a_signal_keeps_what_was_begun_and_leaves_no_process() {
     let slow = "- match: is there\n  steps: [{write: {path: half.txt, text: half}}, \
                 {run: 'sleep 60'}]\n";
     let mut command = repo.run_command(&then_honest(slow), &["-j3", "--json"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
     let child = started(&mut command);
-    begun(&repo, 3);
-    std::thread::sleep(Duration::from_millis(700));
+    until("the half-done work of all three", || {
+        (named(&repo.beside("tmp"), "half.txt") == 3).then_some(())
+    });
     let sent = Instant::now();
     signal(child.id(), rustix::process::Signal::TERM);
     let ran = collect(child);
@@ -267,7 +282,6 @@ fn a_worker_that_dies_costs_its_turn_and_no_attempt() {
     let mut command = repo.run_command(&script, &["-j2", "--json", "--sandbox=off"]);
     let child = started(&mut command);
     begun(&repo, 2);
-    std::thread::sleep(Duration::from_millis(500));
     let is_first = |line: &&(u32, String)| line.1.contains(" --worker {\"number\":1,");
     let worker = processes(&repo).iter().find(is_first).expect("a worker").0;
     signal(worker, rustix::process::Signal::KILL);
@@ -327,4 +341,15 @@ fn beside_a_humans_changes_each_worker_sees_them_and_commits_none() {
         _ => None,
     });
     assert_eq!(failed.count(), 0, "{}", ran.stdout);
+}
+
+#[test]
+fn workers_that_say_much_on_standard_error_do_not_stop() {
+    let repo = Repo::new(THREE);
+    let chatty = HONEST.replace("steps: [", "steps: [{flood: {count: 1000, bytes: 10}}, ");
+    let mut command = repo.run_command(&chatty, &["-j2", "--json"]);
+    command.env("RALPH_COPILOT_LOG", "trace");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert_eq!(proven(&repo).len(), 3);
 }
