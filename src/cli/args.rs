@@ -8,6 +8,7 @@ mod gateway;
 mod hooks;
 mod internal;
 mod mcp;
+mod plan;
 mod policy;
 mod recipe;
 mod run;
@@ -16,7 +17,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(super) use self::copilot::CopilotArgs;
@@ -25,6 +27,7 @@ pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
 pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
 pub(super) use self::mcp::{McpClient, McpCommand, McpInstallArgs, McpServeArgs, ToolSet};
+pub(super) use self::plan::{OrchestrateArgs, PlanArgs};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
@@ -113,6 +116,41 @@ pub(crate) fn attached(words: Vec<OsString>) -> Vec<OsString> {
     all
 }
 
+/// The words of a run behind `run`: those of this process, or what of them is a run's, if it carries
+/// out a plan.
+pub(crate) fn words_of_run(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let (_, mut words) = leading_directory(words);
+    if words.get(1).is_none_or(|word| word != "orchestrate") {
+        let is_named = words.get(1).is_some_and(|word| word == "run");
+        return words.split_off(if is_named { 2 } else { 1 });
+    }
+    let mut all = vec![OsString::from("planned")];
+    let command = Cli::command();
+    let (Ok(found), Some(run)) =
+        (command.clone().try_get_matches_from(attached(words)), command.find_subcommand("run"))
+    else {
+        return all;
+    };
+    let Some(("orchestrate", found)) = found.subcommand() else { return all };
+    let typed = |id: &str| {
+        found.ids().any(|known| known.as_str() == id)
+            && found.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    for arg in run.get_arguments().filter(|arg| typed(arg.get_id().as_str())) {
+        let Some(long) = arg.get_long() else { continue };
+        let takes = arg.get_action().takes_values();
+        for value in found.get_raw(arg.get_id().as_str()).into_iter().flatten() {
+            let mut word = OsString::from(format!("--{long}"));
+            if takes {
+                word.push("=");
+                word.push(value);
+            }
+            all.push(word);
+        }
+    }
+    all
+}
+
 impl Cli {
     /// The task of `check`, which its JSON names even if the command fails.
     pub(crate) fn task(&self) -> Option<String> {
@@ -181,6 +219,22 @@ that fails until the criterion is met, and runs in the root of the repository. `
 points at lines that are still the template's. A file of the same name in .ralph/templates/ replaces \
 a template.")]
     Init(InitArgs),
+    /// Let a session of the agent divide a goal into the criteria of a new task
+    #[command(after_help = "The session may only read. Its answer becomes tasks/<name>/TASK.md, \
+with `id:`, `after:`, and a verify command for each criterion, and plan.json beside it; nothing is \
+overwritten or committed. If it gives no usable plan, the goal is one criterion. See docs/plans.md.")]
+    Plan(Box<PlanArgs>),
+    /// Plan a goal, or take a plan, and carry it out with several workers
+    #[command(after_help = format!("As `plan`, then a run with --jobs 3 and --on-stuck skip, unless \
+you set them. The same goal or plan again continues it. Checks that the agent planned are used only \
+if you say so, at the terminal or with --accept-checks.
+
+A plan is JSON: {{\"tasks\": [{{\"id\": \"t1\", \"description\": \"…\", \"verify\": \"…\"}}], \
+\"dependencies\": {{\"t2\": [\"t1\"]}}}}. See docs/plans.md.
+
+Exit codes: 0 every sub-task succeeded, 4 some failed or were skipped, 7 the plan is invalid; \
+otherwise as a run.\n\n{}", in_short()))]
+    Orchestrate(Box<OrchestrateArgs>),
     /// Validate TASK.md and list its criteria
     Check(TaskArgs),
     /// Attack the checks of a task before a run, without a model
@@ -410,8 +464,6 @@ pub(crate) struct DoctorArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     fn split(words: &[&str]) -> (Option<PathBuf>, Vec<OsString>) {
@@ -432,6 +484,24 @@ mod tests {
         }
         assert_eq!(split(&["r", "check", "-C", "d"]).0, None);
         assert_eq!(split(&["r", "-C"]).1, ["r", "-C"]);
+    }
+
+    #[test]
+    fn a_worker_gets_the_words_of_its_run() {
+        for (words, wanted) in [
+            ("r t --jobs 2", &["t", "--jobs", "2"][..]),
+            ("r run t --lenient", &["t", "--lenient"]),
+            ("r -C d run t", &["t"]),
+            ("r orchestrate g", &["planned"]),
+            (
+                "r -C d orchestrate g --name n --sandbox full --allow-dirty -j 2 --allow a --allow \
+                 --b --json --accept-checks",
+                &["planned", "--json", "--jobs=2", "--allow-dirty", "--sandbox=full", "--allow=a"],
+            ),
+        ] {
+            let words = words_of_run(words.split(' ').map(OsString::from));
+            assert_eq!(words, wanted, "{words:?}");
+        }
     }
 
     #[test]

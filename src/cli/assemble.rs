@@ -20,7 +20,7 @@ use self::claim::{Claim, claim, make_private};
 use self::jobs::jobs;
 pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
 pub(super) use self::plan::{
-    RunPlan, has_checks, limits, note, preflight, revisions, startable, templates,
+    RunPlan, has_checks, limits, note, preflight, revisions, settings, startable, templates,
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
@@ -69,12 +69,17 @@ pub(super) async fn assemble(
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
     let clock = Clock::system();
-    let show = match (&args.worker, args.json) {
+    let json = args.json || args.plan.as_ref().is_some_and(|plan| plan.json);
+    let show = match (&args.worker, json) {
         (Some(_), _) => Show::Run,
         (None, true) => Show::Json,
         (None, false) => Show::People,
     };
     let (screen, live) = screen::screen(show, clock);
+    let screen = match &args.plan {
+        Some(plan) => plan.around(screen),
+        None => screen,
+    };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.
     let plan = RunPlan::of(&at, args)?;

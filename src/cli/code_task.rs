@@ -78,13 +78,29 @@ pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
     let request: CodeRequest = serde_json::from_reader(std::io::stdin().lock())
         .map_err(|error| Failure::new(ExitCode::Usage, error).hint("`mcp serve` starts it"))?;
     let place = RepoContext::find(directory)?;
+    let flags = LayerSettings { model: request.model.clone(), ..LayerSettings::default() };
+    let settings = resolve(&place.layers(flags, None)?);
+    let printed = |step: String| {
+        say_as_is(&serde_json::to_string(&CodeStep { step }).unwrap_or_default());
+    };
+    let result = one_session(&place, &settings, &request, Arc::new(Steps(printed)))?;
+    let text = serde_json::to_string(&result);
+    say_as_is(&text.map_err(|error| Failure::new(ExitCode::Internal, error))?);
+    Ok(0)
+}
+
+/// Runs one session to its end, as a process of its own would: a signal ends it and this program.
+pub(super) fn one_session(
+    place: &RepoContext,
+    settings: &Settings,
+    request: &CodeRequest,
+    steps: Arc<dyn Record>,
+) -> Result<CodeResult, Failure> {
     if let Some(holder) = place.holder() {
         let why = format!("{holder} is working in this repository");
         return Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"));
     }
-    let flags = LayerSettings { model: request.model.clone(), ..LayerSettings::default() };
-    let settings = resolve(&place.layers(flags, None)?);
-    let result = runtime()?.block_on(async {
+    runtime()?.block_on(async {
         let id = run_id(Clock::system().now(), std::process::id());
         let stop = Shutdown::default();
         let of_signal = id.clone();
@@ -94,27 +110,24 @@ pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
         })?;
         let scratch = launch::scratch()?;
         let guardian = guardian::stand_by(&id, scratch.path())?;
-        let result = session(&place, &settings, &request, &id, (scratch.path(), &stop)).await;
+        let at = (scratch.path(), &stop);
+        let result = session(place, settings, (request, steps), &id, at).await;
         if !sweep(id.as_str(), LEFT_BEHIND).await.left.is_empty() {
             kill_now(id.as_str());
         }
         drop(scratch);
         guardian.dismiss().await;
         result
-    })?;
-    let text = serde_json::to_string(&result);
-    say_as_is(&text.map_err(|error| Failure::new(ExitCode::Internal, error))?);
-    Ok(0)
+    })
 }
 
 /// Prints the steps. Their contents were redacted when the call ended.
-struct PrintedSteps;
+pub(super) struct Steps(pub(super) fn(String));
 
-impl Record for PrintedSteps {
+impl Record for Steps {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         if let EventKind::ToolFinished { call, .. } = &kind {
-            let step = CodeStep { step: call_line(call) };
-            say_as_is(&serde_json::to_string(&step).unwrap_or_default());
+            (self.0)(call_line(call));
         }
         Ok(())
     }
@@ -124,7 +137,7 @@ impl Record for PrintedSteps {
 async fn session(
     place: &RepoContext,
     settings: &Settings,
-    request: &CodeRequest,
+    (request, steps): (&CodeRequest, Arc<dyn Record>),
     id: &RunId,
     (scratch, stop): (&Path, &Shutdown),
 ) -> Result<CodeResult, Failure> {
@@ -134,8 +147,7 @@ async fn session(
     let tier = (chosen.tier, chosen.programs);
     let walls = Arc::new(RunWalls::of_session(place, settings, tier, scratch, secrets)?);
     let audited = audit::folder(place.root(), &place.cwd);
-    let events = Arc::new(PrintedSteps);
-    let record = audit::beside(events, &audited, Clock::system(), walls.redactor())?;
+    let record = audit::beside(steps, &audited, Clock::system(), walls.redactor())?;
     let command = launch::find_agent(settings)?;
     let gate = Gate::new(record, Arc::clone(walls.redactor()), Box::new(OsFiles))
         .with_shells(walls.shells(command.kind)?);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, Command};
 
-use super::args::leading_directory;
+use super::args::words_of_run;
 use super::failure::Failure;
 use crate::engine::{Assignment, EngineError, Hire, WorkerLink, WorkerReport, WorkerReports};
 use crate::model::ExitCode;
@@ -64,11 +64,7 @@ pub(super) struct WorkersOfRun {
 pub(super) fn hire(at: WorkersOfRun, identity: Vec<(String, String)>) -> Result<Hire, Failure> {
     let program =
         std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
-    let (_, mut words) = leading_directory(std::env::args_os());
-    words.remove(0);
-    if words.first().is_some_and(|word| word == "run") {
-        words.remove(0);
-    }
+    let words = words_of_run(std::env::args_os());
     Ok(Box::new(move |number, tree: &WorkerTree, reports: WorkerReports| {
         let place = WorkerPlace {
             number,

@@ -71,7 +71,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
 }
 
 /// Creates a file unless it exists. Returns whether it did.
-fn create(path: &Path, text: &str) -> Result<bool, Failure> {
+pub(super) fn create(path: &Path, text: &str) -> Result<bool, Failure> {
     let failed = |error| Failure::cannot_write(path, &error);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;

@@ -39,8 +39,12 @@ mod mcp;
 mod models;
 mod named_criterion;
 mod openings;
+mod orchestrate;
 mod paths;
 mod placeholders;
+mod plan;
+mod planned_task;
+mod planner;
 mod policy;
 mod print;
 mod proving;
@@ -61,6 +65,7 @@ mod secret_files;
 mod shell;
 mod standing;
 mod status;
+mod tell_plan;
 mod tell_run;
 mod tick;
 mod tier;
@@ -144,6 +149,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Demo(args)) => demo::demo(directory, &args),
         Some(Command::Agent { script }) => agent::agent(directory, &script),
         Some(Command::Init(args)) => init::init(directory, &args),
+        Some(Command::Plan(args)) => plan::plan(directory, &args),
+        Some(Command::Orchestrate(args)) => orchestrate::orchestrate(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),

@@ -57,13 +57,14 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
     Ok(if explained.decision.allowed() { 0 } else { DENIED })
 }
 
-/// Which of these commands the guard would deny the agent of a task: the rule, and why.
+/// Which of these commands the guard would deny an agent, that of a task if one is named: the rule,
+/// and why.
 pub(super) fn denied(
     directory: Option<&Path>,
-    task: &str,
+    task: Option<&str>,
     commands: &[String],
 ) -> Result<Vec<(String, String, String)>, Failure> {
-    let args = PolicyArgs { task: Some(task.to_owned()), ..PolicyArgs::default() };
+    let args = PolicyArgs { task: task.map(str::to_owned), ..PolicyArgs::default() };
     let asked = Asks::find(directory, &args)?;
     let denied = commands.iter().filter_map(|command| {
         let decision = asked.explain("execute", json!({ "command": command }), None).decision;

@@ -101,7 +101,7 @@ fn denials(
         own.chain(&task.settings.verify).chain(&task.settings.setup).cloned().collect();
     commands.sort_unstable();
     commands.dedup();
-    denied(directory, name, &commands)
+    denied(directory, Some(name), &commands)
 }
 
 fn checks(it: &RehearsedCriterion) -> Vec<Value> {

@@ -48,14 +48,14 @@ fn with_command_hint(failure: Failure) -> Failure {
 }
 
 /// The result of the command line.
-enum Begun {
+pub(super) enum Begun {
     /// The plan of a run.
     Shown(u8),
     /// A run.
     Run(Runtime, Box<Assembled>),
 }
 
-fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
+pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let Some(name) = args.task.as_deref() else {
         return Err(Failure::new(ExitCode::Usage, "no task given")
             .hint("run `ralph-copilot <task>`; `ralph-copilot --help` lists the commands"));

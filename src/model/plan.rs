@@ -25,6 +25,9 @@ pub struct SubTask {
     /// How much work it seems to be.
     #[serde(rename = "estimatedComplexity")]
     pub complexity: Complexity,
+    /// Commands that fail until it is done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
 }
 
 /// How much work a sub-task seems to be.

@@ -41,6 +41,30 @@ pub fn waves(plan: &TaskPlan) -> Option<Vec<Vec<usize>>> {
     Some(waves)
 }
 
+/// The ids on a way along dependencies back to where it began, in a plan that has no waves.
+pub(super) fn circle(plan: &TaskPlan) -> Vec<String> {
+    let before = predecessors(plan);
+    // Every way from a sub-task that nothing leads out of ends in a circle.
+    let mut out: Vec<bool> = vec![false; before.len()];
+    while let Some(at) =
+        (0..out.len()).find(|at| !out[*at] && before[*at].iter().all(|it| out[*it]))
+    {
+        out[at] = true;
+    }
+    let mut way: Vec<usize> = Vec::new();
+    let mut next = out.iter().position(|out| !out);
+    while let Some(at) = next {
+        let again = way.iter().position(|seen| *seen == at);
+        way.push(at);
+        if let Some(from) = again {
+            way.drain(..from);
+            break;
+        }
+        next = before[at].iter().copied().find(|it| !out[*it]);
+    }
+    way.into_iter().map(|at| plan.tasks[at].id.clone()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,7 @@ pub fn one_task(goal: &str) -> TaskPlan {
         id: numbered(0),
         description: goal.to_owned(),
         complexity: Complexity::default(),
+        verify: Vec::new(),
     };
     TaskPlan { tasks: vec![task], dependencies: BTreeMap::new(), fallback: true }
 }
@@ -81,11 +82,23 @@ fn sub_task(at: usize, task: &Value) -> Option<SubTask> {
         id: task.get("id").and_then(name).unwrap_or_else(|| numbered(at)),
         description: description.to_owned(),
         complexity: complexity.and_then(Result::ok).unwrap_or_default(),
+        verify: commands(task.get("verify")),
     })
 }
 
+/// Commands: one, or a list. What is no command is left out.
+fn commands(given: Option<&Value>) -> Vec<String> {
+    let all = match given {
+        Some(Value::Array(all)) => all.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let texts = all.iter().filter_map(Value::as_str).map(str::trim);
+    texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
 /// The id of a sub-task without one.
-fn numbered(at: usize) -> String {
+pub(super) fn numbered(at: usize) -> String {
     format!("t{}", at + 1)
 }
 
@@ -145,7 +158,8 @@ mod tests {
     #[test]
     fn a_plan_is_found_alone_in_a_fence_and_in_prose() {
         let plan = r#"{"tasks": [{"id": "a", "description": "do {a}", "estimatedComplexity": "S"},
-            {"id": "b", "description": "do b", "estimatedComplexity": "L"}],
+            {"id": "b", "description": "do b", "estimatedComplexity": "L",
+            "verify": [" make b ", "", 3]}],
             "dependencies": {"b": ["a"]}}"#;
         let expected = TaskPlan {
             tasks: vec![
@@ -153,11 +167,13 @@ mod tests {
                     id: "a".to_owned(),
                     description: "do {a}".to_owned(),
                     complexity: Complexity::S,
+                    verify: Vec::new(),
                 },
                 SubTask {
                     id: "b".to_owned(),
                     description: "do b".to_owned(),
                     complexity: Complexity::L,
+                    verify: vec!["make b".to_owned()],
                 },
             ],
             dependencies: BTreeMap::from([("b".to_owned(), vec!["a".to_owned()])]),

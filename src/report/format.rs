@@ -351,7 +351,7 @@ pub(super) fn task_check_failed(reason: &str) -> String {
 }
 
 /// Why a run ended; `done` says what a success rests on.
-pub(super) fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
+pub fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
     match outcome {
         Outcome::Proven => format!("Done: {}", done()),
         Outcome::LimitReached { limit } => match limit {

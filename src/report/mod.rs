@@ -22,7 +22,7 @@ mod summary;
 pub use activity_log::ActivityLog;
 pub use console::{Colors, Console, Refresh};
 pub use cost_log::CostLog;
-pub use format::{count, details, harmless, judged, message, reopened};
+pub use format::{count, details, harmless, judged, message, outcome, reopened};
 pub use json::Json;
 pub use live_line::LiveLine;
 pub use plain::Plain;

@@ -11,6 +11,7 @@ mod tier;
 
 mod audit;
 mod commands;
+mod plans;
 mod preflight;
 mod rehearse;
 mod runs;

@@ -5,8 +5,12 @@ use std::num::NonZeroU32;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::config::{GatewayLayer, LayerSettings, Span, from_one};
+use crate::cli::tell_plan::TellPlan;
+use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one, resolve};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
+
+/// Workers of a plan, unless you say otherwise.
+const JOBS: u32 = 3;
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -32,6 +36,9 @@ pub(crate) struct RunArgs {
     /// Work for another run, in this tree (passed by that run)
     #[arg(long, value_name = "TREE", hide = true)]
     pub(crate) worker: Option<String>,
+    /// The plan that the run carries out.
+    #[arg(skip)]
+    pub(crate) plan: Option<TellPlan>,
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment
@@ -146,6 +153,22 @@ impl SettingArgs {
     pub(crate) fn for_worker(&mut self) {
         (self.proof, self.jobs, self.branch) = (Some(ProofMode::Tree), Some(1), None);
         (self.gateway, self.lenient, self.require_checks) = (Some(GatewayUse::Off), true, false);
+    }
+
+    /// Sets what nobody set: several workers, that go on with the rest, for so many sub-tasks.
+    pub(crate) fn orchestrate(&mut self, layers: &[Layer], tasks: usize) {
+        let unset = |is: fn(&LayerSettings) -> bool| !layers.iter().any(|it| is(&it.values));
+        if unset(|it| it.jobs.is_some()) {
+            self.jobs = Some(JOBS);
+        }
+        if unset(|it| it.on_stuck.is_some()) {
+            self.on_stuck = Some(OnStuck::Skip);
+        }
+        if unset(|it| it.max_iterations.is_some()) {
+            let attempts = resolve(layers).stuck_threshold;
+            let tasks = u32::try_from(tasks).unwrap_or(u32::MAX);
+            self.max_iterations = NonZeroU32::new(attempts.get().saturating_mul(tasks));
+        }
     }
 
     /// These flags as a layer of settings.

@@ -20,7 +20,7 @@ const AROUND: Duration = Duration::from_secs(120);
 
 /// The sessions of a server.
 pub(super) struct CodeSessions {
-    own: OwnProgram,
+    pub(super) own: OwnProgram,
     /// The folder of the server; working folders lie in it.
     pub(super) folder: PathBuf,
     /// The depth of the server.

@@ -1,0 +1,230 @@
+//! The task of a plan: its folder with a TASK.md, and the plan beside it.
+//!
+//! Invariant: nothing is overwritten, and the TASK.md is read back before it is used: each
+//! sub-task is one criterion, with these checks and no others.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::context::{RepoContext, TASKS};
+use super::failure::Failure;
+use super::init::create;
+use super::{assemble, environment};
+use crate::model::{Diagnostic, ExitCode, Task, TaskPlan};
+use crate::plan::{PlanText, PlannedCriterion, check, criterion_ids, document};
+use crate::prompt::ScaffoldValues;
+use crate::task::{TASK_FILE, parse, wrong_with_name};
+use crate::verify::{GUARDRAILS, Identity, PROGRESS, Repo as _};
+
+/// The plan, beside TASK.md.
+const PLAN_FILE: &str = "plan.json";
+/// Said of each check that a model wrote.
+const MARK: &str = "the planner wrote this check: read it before you trust it";
+
+/// The task of a plan, by name.
+pub(super) struct PlannedTask<'a> {
+    pub(super) place: &'a RepoContext,
+    pub(super) name: &'a str,
+}
+
+/// The checks of each sub-task.
+pub(super) struct PlannedChecks {
+    pub(super) of_tasks: Vec<Vec<String>>,
+    /// Did the planner write them?
+    pub(super) by_planner: bool,
+}
+
+impl<'a> PlannedTask<'a> {
+    /// The task, if a task can have this name.
+    pub(super) fn named(place: &'a RepoContext, name: &'a str) -> Result<Self, Failure> {
+        match wrong_with_name(name) {
+            None => Ok(Self { place, name }),
+            Some(why) => Err(Failure::new(
+                ExitCode::Usage,
+                format!("`{name}` is not a valid task name: {why}"),
+            )
+            .hint("name the task with --name")),
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        Path::new(TASKS).join(self.name)
+    }
+
+    /// The TASK.md, relative to the repository's root.
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder().join(TASK_FILE)
+    }
+
+    /// The goal and the plan of a task that is there; none if there is no task of that name.
+    pub(super) fn existing(&self) -> Result<Option<(String, TaskPlan)>, Failure> {
+        let folder = self.place.root().join(self.folder());
+        if !folder.join(TASK_FILE).exists() {
+            return Ok(None);
+        }
+        let path = folder.join(PLAN_FILE);
+        let failed = |why: String| {
+            let why = format!("{}: {why}", path.display());
+            Failure::new(ExitCode::Invalid, why).hint(format!(
+                "`ralph-copilot {}` works on the task as it is; --name gives a new one another name",
+                self.name
+            ))
+        };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(failed(format!(
+                    "the task `{}` exists, and is not a plan's",
+                    self.name
+                )));
+            }
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let plan = check(&text).map_err(|error| failed(error.to_string()))?;
+        let goal = serde_json::from_str::<serde_json::Value>(&text).ok();
+        let goal = goal.and_then(|all| Some(all.get("goal")?.as_str()?.to_owned()));
+        Ok(Some((goal.unwrap_or_default(), plan)))
+    }
+
+    /// Writes the task's files. Returns them, relative to the repository's root.
+    pub(super) fn write(
+        &self,
+        goal: &str,
+        plan: &TaskPlan,
+        checks: &PlannedChecks,
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let templates = assemble::templates(self.place)?;
+        let values = ScaffoldValues { task_name: self.name.to_owned() };
+        let task = self.text(goal, plan, checks)?;
+        let beside = json!({
+            "goal": goal, "tasks": plan.tasks, "dependencies": plan.dependencies,
+            "fallback": plan.fallback,
+        });
+        let beside = serde_json::to_string_pretty(&beside)
+            .map_err(|error| Failure::new(ExitCode::Internal, error))?;
+        let files = [
+            (PLAN_FILE, beside + "\n"),
+            (GUARDRAILS, templates.guardrails(&values)?),
+            (PROGRESS, templates.progress(&values)?),
+            // Last: with it the task is there.
+            (TASK_FILE, task),
+        ];
+        let mut made = Vec::new();
+        for (name, text) in files {
+            let path = self.folder().join(name);
+            create(&self.place.root().join(&path), &text)?;
+            made.push(path);
+        }
+        Ok(made)
+    }
+
+    /// The TASK.md.
+    fn text(&self, goal: &str, plan: &TaskPlan, checks: &PlannedChecks) -> Result<String, Failure> {
+        let ids = criterion_ids(plan);
+        let texts: Vec<String> = plan.tasks.iter().map(|task| inert(&task.description)).collect();
+        let text = document(&PlanText {
+            name: self.name,
+            goal,
+            plan,
+            ids: &ids,
+            texts: &texts,
+            checks: &checks.of_tasks,
+            mark: checks.by_planner.then_some(MARK),
+        });
+        let read = parse(self.name, text.as_bytes());
+        let as_meant = read.criteria.len() == plan.tasks.len()
+            && read.criteria.iter().enumerate().all(|(at, it)| {
+                let commands: Vec<&str> = it.verify.iter().map(|it| it.command.as_str()).collect();
+                it.key.text == texts[at]
+                    && it.id.as_ref() == Some(&ids[at])
+                    && commands == checks.of_tasks[at]
+            })
+            && !read.diagnostics.iter().any(counts);
+        if as_meant {
+            return Ok(text);
+        }
+        let odd: Vec<String> = read.diagnostics.iter().map(|it| it.message.clone()).collect();
+        let why = format!("the plan cannot be written as a TASK.md: {}", odd.join("; "));
+        Err(Failure::new(ExitCode::Internal, why).hint("write the task by hand, or report it"))
+    }
+
+    /// Commits these files of the task.
+    pub(super) fn commit(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        let repo = &self.place.repo;
+        let identity =
+            repo.identity(&environment::variable)?.unwrap_or_else(Identity::of_the_runner);
+        let message = format!("Add the task {}, from a plan", self.name);
+        let branch = repo.checkpoint()?.branch;
+        repo.commit_paths(&branch, files, &message, &identity)?;
+        Ok(())
+    }
+}
+
+/// The criteria of a plan's task, by their ids: a human may have edited the rest.
+pub(super) fn planned(task: &Task, plan: &TaskPlan) -> Vec<PlannedCriterion> {
+    let pairs = plan.tasks.iter().zip(criterion_ids(plan)).filter_map(|(part, id)| {
+        let criterion = task.criteria.iter().find(|it| it.id.as_ref() == Some(&id))?;
+        let (id, description) = (part.id.clone(), part.description.clone());
+        Some(PlannedCriterion { id, description, key: criterion.key.clone() })
+    });
+    pairs.collect()
+}
+
+/// A description as the text of a criterion: as it is, if TASK.md takes it for nothing else.
+fn inert(description: &str) -> String {
+    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let escaped = |is: &dyn Fn(usize, char) -> bool| -> String {
+        let parts =
+            line.char_indices().map(|(at, c)| match is(at, c) && c.is_ascii_punctuation() {
+                true => format!("\\{c}"),
+                false => c.to_string(),
+            });
+        parts.collect()
+    };
+    let some = escaped(&|at, c| at == 0 || "`*_[]<>\\:&~|#".contains(c));
+    let is_inert = |line: &String| {
+        let alone = parse("t", format!("- [ ] {line}\n").as_bytes());
+        let only = alone.criteria.first().filter(|_| alone.criteria.len() == 1);
+        alone.diagnostics.is_empty()
+            && only.is_some_and(|only| only.key.text == *line && only.verify.is_empty())
+    };
+    let found = [line.clone(), some].into_iter().find(is_inert);
+    found.unwrap_or_else(|| escaped(&|_, _| true))
+}
+
+/// Does a remark say more than that two criteria have the same text?
+fn counts(remark: &Diagnostic) -> bool {
+    !remark.message.contains("appears more than once")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_description_stays_as_it_is_if_it_can() {
+        for text in ["The `retry()` of **Client** waits", "[a link](b)", "1. first"] {
+            assert_eq!(inert(text), text);
+        }
+        assert_eq!(inert("a\n  b"), "a b");
+        assert_eq!(inert("x - verify: `false`"), r"x - verify\: \`false\`");
+    }
+
+    proptest! {
+        #[test]
+        fn no_description_becomes_anything_but_one_criterion(
+            text in "[-*+ #>`~|<!&\\[\\]()xv:\\\\\na-c\u{2610}_]{0,24}( - verify: `x`)?",
+        ) {
+            prop_assume!(!text.trim().is_empty());
+            let text = inert(&text);
+            let read = parse("t", format!("- [ ] {text}\n  - id: a\n").as_bytes());
+            prop_assert_eq!(read.diagnostics, []);
+            prop_assert_eq!(read.criteria.len(), 1);
+            prop_assert_eq!(&read.criteria[0].key.text, &text);
+            prop_assert!(read.criteria[0].verify.is_empty());
+        }
+    }
+}
