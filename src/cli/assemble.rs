@@ -39,7 +39,7 @@ use super::walls::RunWalls;
 use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, Jobs, LessonUse, Providers, RunParts};
+use crate::engine::{BaselineRun, Jobs, LessonUse, Limits, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -163,7 +163,7 @@ async fn finish(
 ) -> Result<Assembled, Failure> {
     let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory, .. } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
@@ -217,7 +217,7 @@ async fn finish(
         preflight,
         identity: committer.identity,
         rules,
-        limits: limits(&settings),
+        limits: Limits { on_fatal, ..limits(&settings) },
         turn: turn_limits(&settings),
         max_wait: settings.max_wait.0,
         max_retries: settings.max_retries.map(NonZeroU32::get),

@@ -83,7 +83,7 @@ pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
     let printed = |step: String| {
         say_as_is(&serde_json::to_string(&CodeStep { step }).unwrap_or_default());
     };
-    let result = one_session(&place, &settings, &request, Arc::new(Steps(printed)))?;
+    let result = one_session(&place, &settings, &request, Arc::new(TellSteps(printed)))?;
     let text = serde_json::to_string(&result);
     say_as_is(&text.map_err(|error| Failure::new(ExitCode::Internal, error))?);
     Ok(0)
@@ -122,9 +122,9 @@ pub(super) fn one_session(
 }
 
 /// Prints the steps. Their contents were redacted when the call ended.
-pub(super) struct Steps(pub(super) fn(String));
+pub(super) struct TellSteps(pub(super) fn(String));
 
-impl Record for Steps {
+impl Record for TellSteps {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         if let EventKind::ToolFinished { call, .. } = &kind {
             (self.0)(call_line(call));

@@ -10,7 +10,7 @@ use super::plan::{as_json, goal, settings, shown, usable_checks};
 use super::planned_task::{PlannedChecks, PlannedTask, planned};
 use super::planner;
 use super::print::{complain, say, say_json};
-use super::run::{Begun, begin, drive};
+use super::run::{BegunRun, begin, drive};
 use super::tell_plan::TellPlan;
 use crate::config::Settings;
 use crate::model::{ExitCode, Outcome, TaskPlan};
@@ -88,8 +88,8 @@ fn carry_out(
         say(&format!("{}\n", shown(&found.plan)));
     }
     let (runtime, assembled) = match begin(directory, &run)? {
-        Begun::Run(runtime, assembled) => (runtime, assembled),
-        Begun::Shown(code) => return Ok(code),
+        BegunRun::Run(runtime, assembled) => (runtime, assembled),
+        BegunRun::Shown(code) => return Ok(code),
     };
     match runtime.block_on(drive(*assembled)) {
         Ok(code) => {

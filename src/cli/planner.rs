@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::code_task::{CodeRequest, CodeResult, Steps, ToolUse, one_session};
+use super::code_task::{CodeRequest, CodeResult, TellSteps, ToolUse, one_session};
 use super::context::RepoContext;
 use super::failure::Failure;
 use super::print::complain;
@@ -36,7 +36,7 @@ pub(super) fn plan(
         use_of_tools: ToolUse::Read,
     };
     complain("planning: a session of the agent reads the project");
-    let steps = Arc::new(Steps(|step| complain(&format!("  {step}"))));
+    let steps = Arc::new(TellSteps(|step| complain(&format!("  {step}"))));
     let (plan, why) = match one_session(place, settings, &request, steps) {
         Ok(CodeResult { turn, .. }) if went_well(&turn) => {
             (repair(goal, &turn.said), "its answer is no plan".to_owned())

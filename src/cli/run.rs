@@ -23,8 +23,8 @@ pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failur
         return worker::worker(place, args);
     }
     match begin(directory, args).map_err(with_command_hint) {
-        Ok(Begun::Shown(code)) => Ok(code),
-        Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
+        Ok(BegunRun::Shown(code)) => Ok(code),
+        Ok(BegunRun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
         Err(failure) => {
             if args.json {
                 json_error::line(&failure);
@@ -48,26 +48,26 @@ fn with_command_hint(failure: Failure) -> Failure {
 }
 
 /// The result of the command line.
-pub(super) enum Begun {
+pub(super) enum BegunRun {
     /// The plan of a run.
     Shown(u8),
     /// A run.
     Run(Runtime, Box<Assembled>),
 }
 
-pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
+pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<BegunRun, Failure> {
     let Some(name) = args.task.as_deref() else {
         return Err(Failure::new(ExitCode::Usage, "no task given")
             .hint("run `ralph-copilot <task>`; `ralph-copilot --help` lists the commands"));
     };
     if args.dry_run {
         let place = TaskContext::find(directory, name)?;
-        return dry_run::dry_run(&place, directory, args).map(Begun::Shown);
+        return dry_run::dry_run(&place, directory, args).map(BegunRun::Shown);
     }
     let place = TaskContext::find_to_run(directory, name)?;
     let runtime = runtime()?;
     let assembled = runtime.block_on(assemble(place, directory, args))?;
-    Ok(Begun::Run(runtime, Box::new(assembled)))
+    Ok(BegunRun::Run(runtime, Box::new(assembled)))
 }
 
 /// Runs the assembled run to its end.

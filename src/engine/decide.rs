@@ -27,6 +27,18 @@ pub struct Limits {
     pub attempts: u32,
     /// The consequence for a criterion without attempts left.
     pub on_stuck: OnStuck,
+    /// The consequence of a failure of unknown cause.
+    pub on_fatal: OnFatal,
+}
+
+/// The consequence of a failure of unknown cause, such as an answer 400 of the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFatal {
+    /// The run ends.
+    #[default]
+    EndRun,
+    /// The criterion counts as stuck.
+    FailCriterion,
 }
 
 /// The use of a run so far.
@@ -167,6 +179,7 @@ mod tests {
         tokens: Some(1000),
         attempts: 3,
         on_stuck: OnStuck::Skip,
+        on_fatal: OnFatal::EndRun,
     };
 
     fn key(text: &str) -> CriterionKey {

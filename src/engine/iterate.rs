@@ -26,7 +26,10 @@ impl Run {
             Some(_) => None,
             None => match self.fresh_session().await? {
                 Ok(session) => Some(session),
-                Err(TurnResult::Failed(_, fault)) => return self.handle_failure(&fault).await,
+                Err(TurnResult::Failed(_, fault)) => {
+                    let outcome = self.handle_failure(&fault).await?;
+                    return self.or_block(&criterion.key, outcome);
+                }
                 Err(TurnResult::Stopped(_, outcome)) => return Ok(Some(outcome)),
                 Err(TurnResult::Ended(_)) => return Ok(None),
             },
@@ -52,7 +55,10 @@ impl Run {
             }
             TurnResult::Failed(turn, fault) => {
                 match self.evaluate_cut_off(iteration, turn).await? {
-                    Evaluated { outcome: None, proven: false } => self.handle_failure(&fault).await,
+                    Evaluated { outcome: None, proven: false } => {
+                        let outcome = self.handle_failure(&fault).await?;
+                        self.or_block(&criterion.key, outcome)
+                    }
                     Evaluated { outcome, .. } => Ok(outcome),
                 }
             }

@@ -41,14 +41,17 @@ impl Run {
             return Ok(());
         };
         let delivery = workers.queue.remove(0);
-        let stopped = delivery.work.stopped.clone();
+        let (stopped, key) = (delivery.work.stopped.clone(), delivery.key.clone());
         let before = self.last_head.clone();
-        let outcome = self.land(delivery).await?;
+        let outcome = match self.land(delivery).await? {
+            Some(outcome) => Some(outcome),
+            None => self.or_block(&key, stopped)?,
+        };
         if let Some(workers) = self.workers.as_mut().filter(|_| self.last_head != before) {
             // What was in the way may be gone.
             workers.try_again();
         }
-        if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome.or(stopped)) {
+        if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome) {
             workers.ending.get_or_insert(outcome);
         }
         Ok(())

@@ -57,7 +57,7 @@ mod tests;
 pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{
-    Consequence, Limits, NextStep, Spent, after, next, next_ready, ticked_without_proof,
+    Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ticked_without_proof,
 };
 pub use error::EngineError;
 pub use finish::is_about_held_work;

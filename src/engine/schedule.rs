@@ -87,6 +87,7 @@ pub(super) fn schedule<'t>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::decide::OnFatal;
     use super::*;
     use crate::model::{CriterionKey, OnStuck, Proof};
 
@@ -97,6 +98,7 @@ mod tests {
         tokens: None,
         attempts: 3,
         on_stuck: OnStuck::Skip,
+        on_fatal: OnFatal::EndRun,
     };
 
     /// A generator of numbers that a seed repeats.

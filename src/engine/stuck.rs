@@ -4,10 +4,13 @@
 use sha2::{Digest as _, Sha256};
 
 use super::EngineError;
+use super::decide::OnFatal;
 use super::iteration::Iteration;
 use super::order::skipped;
 use super::run::Run;
-use crate::model::{CriterionKey, EventKind, FindingKind, OnStuck, Outcome, Record as _, Task};
+use crate::model::{
+    CriterionKey, EventKind, FaultClass, FindingKind, OnStuck, Outcome, Record as _, Task,
+};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
@@ -75,6 +78,28 @@ impl Run {
                 Some(Outcome::Stuck { reason })
             }
         })
+    }
+
+    /// If a failure of unknown cause would end the run, and counts for its criterion only: blocks
+    /// that, unless the work on it was proven.
+    pub(super) fn or_block(
+        &mut self,
+        key: &CriterionKey,
+        outcome: Option<Outcome>,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let fails = self.parts.limits.on_fatal == OnFatal::FailCriterion;
+        match outcome {
+            Some(Outcome::AgentUnusable { fault }) if fails && fault.class == FaultClass::Fatal => {
+                if self.read_open(key)?.is_none() {
+                    return Ok(None);
+                }
+                let outcome =
+                    self.block_criterion(key, self.state.iteration, &fault.message, None)?;
+                self.commit_state()?;
+                Ok(outcome)
+            }
+            outcome => Ok(outcome),
+        }
     }
 
     /// Says of each criterion once that it is skipped.

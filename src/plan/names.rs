@@ -75,7 +75,7 @@ mod tests {
             ("  Fix: the `retry()` of Client!  ", "fix-the-retry-of-client"),
             (
                 "Make the importer read each of the files twice",
-                "make-the-importer-read-each-of-the",
+                "make-the-importer-read-each-of-the-files",
             ),
             ("日本語", "plan"),
         ] {

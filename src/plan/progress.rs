@@ -96,6 +96,8 @@ struct Part {
 #[derive(Debug)]
 pub struct PlanProgress {
     parts: Vec<Part>,
+    /// The failure of the last turn.
+    fault: Option<String>,
     ended: Option<(Outcome, RunSummary)>,
 }
 
@@ -109,7 +111,7 @@ impl PlanProgress {
             errors: Vec::new(),
             end: None,
         };
-        Self { parts: planned.into_iter().map(part).collect(), ended: None }
+        Self { parts: planned.into_iter().map(part).collect(), fault: None, ended: None }
     }
 
     /// What an event of the run means for the plan.
@@ -135,8 +137,17 @@ impl PlanProgress {
                     })
                     .collect()
             }
+            EventKind::TurnEnded { turn, .. } => {
+                self.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
+                Vec::new()
+            }
             EventKind::CriterionBlocked { criterion, .. } => {
-                self.fail(criterion, "it used up its attempts".to_owned())
+                let fault = self.fault.take();
+                if let (Some(part), Some(fault)) = (self.part(criterion), &fault) {
+                    part.errors = vec![fault.clone()];
+                }
+                let spent = "it used up its attempts".to_owned();
+                self.fail(criterion, fault.map_or(spent, |_| "its session failed".to_owned()))
             }
             EventKind::CriterionHeld { criterion, reason, .. } => {
                 self.fail(criterion, format!("it is held for review: {reason}"))

@@ -244,6 +244,25 @@ fn what_a_limit_or_a_signal_leaves_is_failed_or_skipped_with_that_reason() {
     );
 }
 
+#[test]
+fn a_session_that_fails_for_good_fails_its_sub_task_alone() {
+    for jobs in ["-j1", "-j3"] {
+        let repo = repo();
+        let file = plan_file(&repo, PLAN);
+        let broken = format!(
+            "{WORK}- match: nobody\n  steps: [{{error: {{code: -32603, message: 'it broke'}}}}]\n"
+        );
+        let ran = orchestrate(&repo, &broken, &["--plan", &file, "--json", jobs]);
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        let all = ends(&ran);
+        assert_eq!(
+            all[2..],
+            ["c succeeded", "d failed: its session failed", "e skipped: d failed"]
+        );
+        assert!(ran.stdout.contains("it broke"), "{}", ran.stdout);
+    }
+}
+
 /// A planner that tries to write, and an answer with two checks, one of them denied.
 fn planner() -> String {
     let plan = r#"Sure: {"tasks": [{"id": "x", "description": "a is there", "verify": "test -e a.txt"},

@@ -69,6 +69,18 @@ fn a_code_task_is_guarded_and_its_session_goes_on_after_a_restart() {
     assert!(seen.result(0).0, "{}", seen.result(0).1);
 }
 
+/// Writes a file of this name, and hands it in.
+fn part(scene: &Scene, name: &str, command: &str) -> Vec<Step> {
+    let task = scene.repo().join("tasks/both-sides/TASK.md");
+    let (open, done) = (format!("- [ ] write {name}\n"), format!("- [x] write {name}\n"));
+    vec![
+        bash(&format!("{command} > {name}.txt")),
+        call("edit", json!({"path": task, "old_str": open, "new_str": done})),
+        bash(&format!("git add -A && git commit -m 'ralph(both-sides): [write {name}] - it'")),
+        say(format!("Wrote {name}.")),
+    ]
+}
+
 #[test]
 fn the_real_cli_plans_without_writing_and_works_on_the_sub_tasks() {
     let Some(scene) = Scene::new(ONE) else { return };
@@ -76,8 +88,8 @@ fn the_real_cli_plans_without_writing_and_works_on_the_sub_tasks() {
         {"id": "right", "description": "write right"}], "dependencies": {"left": ["right"]}}"#;
     let model = Model::start([
         route("Divide the goal", [bash("touch planned.txt"), bash("ls"), say(plan)]),
-        route("Part right:", [bash("echo r > right.txt"), say("Wrote right.")]),
-        route("Part left:", [bash("cat right.txt > left.txt"), say("Wrote left.")]),
+        route("Focus on: write right", part(&scene, "right", "echo r")),
+        route("Focus on: write left", part(&scene, "left", "cat right.txt")),
     ]);
     let scene = scene.with(&model);
     let command = scene.command(&["mcp", "serve", "--tools", "plugin"]);
@@ -85,7 +97,7 @@ fn the_real_cli_plans_without_writing_and_works_on_the_sub_tasks() {
     let Some(seen) = client(&json!({"server": server(&command), "calls": calls})) else { return };
     let (failed, text) = seen.result(0);
     assert!(!failed && text.starts_with("2/2 tasks succeeded, 0 skipped, 0 failed\n"), "{text}");
-    assert!(text.contains("- Wave 1: right\n- Wave 2: left\n"), "{text}");
+    assert!(text.contains("### left: write left\n\n**succeeded**"), "{text}");
     assert_eq!(scene.read("left.txt"), "r\n");
     assert!(!scene.repo().join("planned.txt").exists(), "the planner wrote");
     let requests = model.requests();

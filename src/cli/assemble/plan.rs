@@ -13,7 +13,7 @@ use crate::cli::print::complain;
 use crate::cli::status::read_state;
 use crate::cli::tier::{self, Chosen};
 use crate::config::{LayerSettings, Settings, resolve};
-use crate::engine::{Limits, require_checks};
+use crate::engine::{Limits, OnFatal, require_checks};
 use crate::mcp::MemorySources;
 use crate::model::{ExitCode, GatewayUse, ProofMode, Task, TaskState};
 use crate::prompt::Templates;
@@ -30,6 +30,8 @@ pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) memory: Option<MemorySources>,
     /// The tier, and why it is not a better one.
     pub(in crate::cli) chosen: Chosen,
+    /// The consequence of a failure of unknown cause: a plan goes on with its other sub-tasks.
+    pub(in crate::cli) on_fatal: OnFatal,
 }
 
 impl RunPlan {
@@ -50,7 +52,8 @@ impl RunPlan {
         let command = launch::find_agent(&settings)?;
         let memory = memory::of_run(at.place.root(), &settings)?;
         let chosen = chosen.unwrap_or_else(|panic| resume_unwind(panic))?;
-        Ok(Self { task, settings, preflight, templates, command, memory, chosen })
+        let on_fatal = if args.plan.is_some() { OnFatal::FailCriterion } else { OnFatal::EndRun };
+        Ok(Self { task, settings, preflight, templates, command, memory, chosen, on_fatal })
     }
 }
 
@@ -133,6 +136,7 @@ pub(in crate::cli) fn limits(settings: &Settings) -> Limits {
         tokens: settings.max_tokens,
         attempts: settings.stuck_threshold.get(),
         on_stuck: settings.on_stuck,
+        on_fatal: OnFatal::EndRun,
     }
 }
 

@@ -14,7 +14,7 @@ use super::fakes::{Fake, FakeScript, FileChecks, ReportedEvents};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, AgentKind, Gate, StopHook, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts};
+use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, OnFatal, Run, RunParts};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
@@ -124,6 +124,7 @@ impl TestRun {
                 tokens: None,
                 attempts: 3,
                 on_stuck: OnStuck::Stop,
+                on_fatal: OnFatal::EndRun,
             },
             turn: TurnLimits::default(),
             max_wait: Duration::from_secs(100),
