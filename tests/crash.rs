@@ -58,8 +58,31 @@ const TWO: &str = "\
   - verify: `test -e b.txt`
 ";
 
+/// The same, and work that conflicts with the first one's unless it is there.
+const THREE: &str = "\
+# Three
+
+- [ ] a is there
+  - verify: `test -e a.txt`
+- [ ] b is there
+  - verify: `test -e b.txt`
+- [ ] c is there
+  - verify: `grep -q c a.txt`
+";
+
+const CLASH: &str = r#"
+turns:
+- match: a is there
+  steps: [{run: "test -e a.txt || echo a > a.txt"}, {tick: "{criterion}"}, {commit: a}]
+- match: b is there
+  steps: [{write: {path: b.txt, text: b}}, {tick: "{criterion}"}, {progress: did b}, {commit: b}]
+- match: c is there
+  steps: [{run: "echo c >> a.txt"}, {tick: "{criterion}"}, {commit: c}]
+"#;
+
 /// What is run, and how it ends when nobody kills it.
 struct Play {
+    task: &'static str,
     script: &'static str,
     args: &'static [&'static str],
     code: i32,
@@ -67,14 +90,21 @@ struct Play {
 }
 
 const PLAYS: [Play; 3] = [
-    Play { script: HONEST, args: &[], code: 0, ticked: &["a is there", "b is there"] },
+    Play { task: TWO, script: HONEST, args: &[], code: 0, ticked: &["a is there", "b is there"] },
     Play {
+        task: TWO,
         script: LIES,
         args: &["--stuck-threshold", "1", "--on-stuck", "skip"],
         code: 4,
         ticked: &["b is there"],
     },
-    Play { script: HONEST, args: &["-j2"], code: 0, ticked: &["a is there", "b is there"] },
+    Play {
+        task: THREE,
+        script: CLASH,
+        args: &["-j3"],
+        code: 0,
+        ticked: &["a is there", "b is there", "c is there"],
+    },
 ];
 
 #[test]
@@ -92,9 +122,9 @@ fn killed_at_any_write_of_a_run_that_puts_things_back() {
 }
 
 #[test]
-fn killed_at_any_write_of_a_run_with_two_workers() {
+fn killed_at_any_write_of_a_run_with_three_workers_and_a_conflict() {
     let points = until_it_gets_through(&PLAYS[2], |play, at| Case::new(play).killed_once(at));
-    println!("{} writes of a run with two workers", points.len());
+    println!("{} writes of a run with three workers", points.len());
     tell(&points);
 }
 
@@ -181,7 +211,7 @@ struct Case {
 
 impl Case {
     fn new(play: &'static Play) -> Self {
-        let repo = Repo::new(TWO);
+        let repo = Repo::new(play.task);
         std::fs::create_dir(repo.beside("tmp")).expect("a folder");
         Self { repo, play }
     }
@@ -258,7 +288,7 @@ impl Case {
         // A landing is a merge that names its criterion, too.
         let own = repo.git(&["log", "--no-merges", "--format=%s", "main"]);
         let subjects: Vec<&str> = own.lines().collect();
-        for text in ["a is there", "b is there"] {
+        for text in ["a is there", "b is there", "c is there"] {
             let commits =
                 subjects.iter().filter(|subject| subject.contains(&format!("[{text}]"))).count();
             let expected = usize::from(self.play.ticked.contains(&text));

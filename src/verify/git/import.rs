@@ -12,6 +12,7 @@ use super::git_repo::GitRepo;
 use super::locks::patiently;
 use super::plain::oid;
 use crate::model::Oid;
+use crate::sys::crash;
 use crate::verify::error::VerifyError;
 
 impl GitRepo {
@@ -41,6 +42,7 @@ impl GitRepo {
                 })?;
                 written.map_err(|error| git2::Error::from_str(&error.to_string()))?;
                 writer.commit()?;
+                crash::point("work copied");
             }
             Ok(repo.find_commit(id)?.id())
         };

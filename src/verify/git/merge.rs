@@ -14,6 +14,7 @@ use super::locks::patiently;
 use super::plain::{oid, path};
 use super::write::signature;
 use crate::model::{HeldWork, Oid};
+use crate::sys::crash;
 use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::error::{VerifyError, paths_in_words};
 use crate::verify::layout::Layout;
@@ -142,9 +143,11 @@ impl GitRepo {
             ErrorCode::Conflict => VerifyError::InTheWay { paths: in_the_way },
             _ => failed(error),
         })?;
+        crash::point("landing checked out");
         let log = format!("commit: {}", message.lines().next().unwrap_or_default());
         patiently(|| repo.reference_matching(branch, id, true, head, &log))
             .map_err(self.failed("move the branch"))?;
+        crash::point("landed");
         Ok(oid(id))
     }
 }
