@@ -249,6 +249,13 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
     Status(TaskArgs),
     /// Print the events of a run
     Log(LogArgs),
+    /// Report what a run did: outcome, criteria, changes since the last run, denials, and cost
+    #[command(
+        after_help = "Without a flag it is plain text. The HTML is one page that needs nothing \
+else. The Markdown fits a pull request; in GitHub Actions it also goes to the step's summary. \
+Criteria that wait for you come first. See docs/overnight.md."
+    )]
+    Report(ReportArgs),
     /// Reset blocked and held criteria, so that the next run works on them again
     Retry(RetryArgs),
     /// Take work that is held for review, with a commit that says who accepted it
@@ -364,6 +371,23 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) stream: Option<String>,
     /// Print the events as JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `report`.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArgs {
+    /// A task, for its newest run, or the name of a run [default: the newest run of any task]
+    #[arg(value_name = "TASK|RUN")]
+    pub(crate) of: Option<String>,
+    /// Write one HTML page to this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["md", "json"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) md: bool,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -88,7 +88,7 @@ fn is_shown(event: &Event, stream: Option<&str>) -> bool {
 }
 
 /// The journal of the newest run, of a named run, or of a task's newest run.
-fn journal(
+pub(super) fn journal(
     place: &RepoContext,
     directory: Option<&Path>,
     named: Option<&str>,

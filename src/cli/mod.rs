@@ -52,6 +52,7 @@ mod quota;
 mod recipe;
 mod redact;
 mod rehearse;
+mod report;
 mod retry;
 mod room_checks;
 mod run;
@@ -154,6 +155,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
+        Some(Command::Report(args)) => report::report(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Rehearse(args)) => rehearse::rehearse(directory, &args),

@@ -12,6 +12,7 @@ mod follow;
 mod journal;
 mod redacted;
 mod replay;
+mod rollup;
 mod run_name;
 mod tamper_log;
 
@@ -23,4 +24,5 @@ pub use fold::{
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
 pub use replay::{Replay, find, first, last, replay};
+pub use rollup::{DenialRow, IterationRow, Rollup};
 pub use run_name::run_id_after;

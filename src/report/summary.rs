@@ -16,7 +16,7 @@ const RIGHT: usize = 11 + 10;
 const NARROWEST: usize = 40;
 
 /// The mark and the proof in a criterion's row.
-fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
+pub(super) fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     if criterion.held.is_some() {
         return ("‖", "held");
     }
@@ -108,7 +108,7 @@ pub fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
 }
 
 /// `12 criteria: 5 proven, 2 committed without a check, 1 stuck, 4 open`.
-fn counted(criteria: &[CriterionSummary]) -> String {
+pub(super) fn counted(criteria: &[CriterionSummary]) -> String {
     let all = match criteria.len() as u64 {
         1 => "1 criterion".to_owned(),
         many => format!("{} criteria", format::grouped(many)),
@@ -142,7 +142,7 @@ fn standings(criteria: &[CriterionSummary]) -> String {
 }
 
 /// `5 iterations, 12 min 03 s, 5 premium requests, 182,400 tokens`.
-fn cost(summary: &RunSummary) -> String {
+pub(super) fn cost(summary: &RunSummary) -> String {
     let mut text = format!(
         "{}, {}, {}",
         format::count(u64::from(summary.iterations), "iteration"),

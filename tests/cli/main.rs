@@ -14,6 +14,7 @@ mod commands;
 mod plans;
 mod preflight;
 mod rehearse;
+mod report;
 mod runs;
 mod sandbox;
 mod verdicts;

@@ -1,0 +1,76 @@
+//! `report`: all that there is to say of a run, the morning after.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::args::ReportArgs;
+use super::context::RepoContext;
+use super::environment::{redactor, variable};
+use super::failure::Failure;
+use super::log::journal;
+use super::print::{say, say_json};
+use crate::events::{Journal, JournalError, JournalLine, Rollup, journals};
+use crate::model::ExitCode;
+use crate::report::{Night, html, markdown, text};
+use crate::sys::{Durability, FileMode, atomic};
+
+/// The file that a step of a workflow writes its summary to.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Prints or writes the report of a run.
+pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, Failure> {
+    let place = RepoContext::find(directory)?;
+    let path = journal(&place, directory, args.of.as_deref())?;
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
+    let run = rollup(&path).map_err(invalid)?;
+    let before = before(&place, &path, &run).map_err(invalid)?;
+    let status = run.view.status(place.holder().as_ref());
+    let night = Night::new(&run, before.as_ref(), status)
+        .ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
+    if args.json {
+        say_json(&serde_json::to_value(&night).unwrap_or_default());
+    } else if args.md {
+        let page = redactor().redact_str(&markdown(&night)).into_owned();
+        say(&page);
+        if let Some(path) = variable(STEP_SUMMARY).filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            let opened = OpenOptions::new().append(true).create(true).open(&path);
+            let written = opened.and_then(|mut file| file.write_all(page.as_bytes()));
+            written.map_err(|error| Failure::cannot_write(&path, &error))?;
+        }
+    } else if let Some(path) = &args.html {
+        let page = redactor().redact_str(&html(&night)).into_owned();
+        let path = place.cwd.join(path);
+        atomic::write(&path, page.as_bytes(), Durability::Process, FileMode::Umask)?;
+        say(&format!("wrote  {}", path.display()));
+    } else {
+        say(&text(&night));
+    }
+    Ok(0)
+}
+
+fn rollup(path: &Path) -> Result<Rollup, JournalError> {
+    let mut journal = Journal::open(path)?;
+    let mut rollup = Rollup::default();
+    while let Some(line) = journal.read_line()? {
+        match line {
+            JournalLine::Event(event) => rollup.apply(&event),
+            JournalLine::Unknown { .. } => {}
+        }
+    }
+    Ok(rollup)
+}
+
+/// The run of the same task before this one.
+fn before(place: &RepoContext, path: &Path, run: &Rollup) -> Result<Option<Rollup>, JournalError> {
+    let task = run.view.start.as_ref().map(|start| start.task.clone());
+    let older = journals(&place.runs())?.into_iter().skip_while(|it| it != path).skip(1);
+    for older in older {
+        let earlier = rollup(&older)?;
+        if earlier.view.start.as_ref().map(|start| &start.task) == task.as_ref() {
+            return Ok(Some(earlier));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,140 @@
+//! All that a report says of a run, folded from its events: the view of the run, and its iterations,
+//! denials, and notices.
+//!
+//! Invariant: pure, and the only place that counts for reports.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::fold::RunView;
+use crate::model::{
+    Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, VerdictResult,
+};
+
+/// A run, as a report needs it.
+#[derive(Clone, Debug, Default)]
+pub struct Rollup {
+    /// Its state.
+    pub view: RunView,
+    /// The kernel's limits on the agent's commands.
+    pub sandbox: Tier,
+    /// Its iterations, in their order.
+    pub iterations: Vec<IterationRow>,
+    /// The guard's denials by rule, the most frequent first.
+    pub denials: Vec<DenialRow>,
+    /// Its notices, each once.
+    pub notices: Vec<String>,
+}
+
+/// An iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IterationRow {
+    /// Its number.
+    pub iteration: u32,
+    /// The criterion in focus.
+    pub criterion: CriterionKey,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// The worker whose turn it was; none in a run with one job.
+    pub worker: Option<usize>,
+    /// When its turn began.
+    pub began: DateTime<Utc>,
+    /// When it ended, or when the run was last heard of.
+    pub ended: DateTime<Utc>,
+    /// The verdict; none if it was cut off.
+    pub result: Option<VerdictResult>,
+    /// What the judge found.
+    pub findings: Vec<Finding>,
+    /// The checks of the verdict.
+    pub checks: Vec<CheckResult>,
+    /// The commits that it was about.
+    pub commits: Vec<CommitSeen>,
+    /// Calls that the guard denied.
+    pub denied: u64,
+    /// The failure that cut its turn off.
+    pub fault: Option<String>,
+}
+
+/// The denials of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DenialRow {
+    /// The rule.
+    pub rule: String,
+    /// How often.
+    pub count: u64,
+    /// The last reason.
+    pub reason: String,
+}
+
+impl Rollup {
+    /// Takes the next event.
+    pub fn apply(&mut self, event: &Event) {
+        self.view.apply(event);
+        if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {
+            row.ended = event.time;
+        }
+        match &event.kind {
+            EventKind::RunStarted { sandbox, .. } => self.sandbox = *sandbox,
+            EventKind::Notice { message } if !self.notices.contains(message) => {
+                self.notices.push(message.clone());
+            }
+            EventKind::IterationStarted { iteration, criterion, attempt, worker, .. } => {
+                self.iterations.push(IterationRow {
+                    iteration: *iteration,
+                    criterion: criterion.clone(),
+                    attempt: *attempt,
+                    worker: *worker,
+                    began: event.began(),
+                    ended: event.time,
+                    result: None,
+                    findings: Vec::new(),
+                    checks: Vec::new(),
+                    commits: Vec::new(),
+                    denied: 0,
+                    fault: None,
+                });
+            }
+            EventKind::ToolDecided { answer: Answer::Deny, rule, reason, .. } => {
+                if let Some(row) = self.iterations.last_mut() {
+                    row.denied += 1;
+                }
+                self.deny(rule, reason);
+            }
+            EventKind::TurnEnded { turn, .. } => {
+                if let (Some(row), Some(fault)) = (self.iterations.last_mut(), &turn.fault) {
+                    row.fault = Some(fault.message.clone());
+                }
+            }
+            EventKind::VerdictReached { evidence, verdict, .. } => {
+                if let Some(row) = self.iterations.last_mut() {
+                    row.result = Some(verdict.result.clone());
+                    row.findings.clone_from(&verdict.findings);
+                    row.checks.clone_from(&evidence.checks);
+                    row.commits.clone_from(&evidence.commits);
+                }
+            }
+            EventKind::IterationEnded { .. } => {
+                if let Some(row) = self.iterations.last_mut() {
+                    row.ended = event.time;
+                }
+            }
+            // The view has what a report says of these.
+            _ => {}
+        }
+    }
+
+    fn deny(&mut self, rule: &str, reason: &str) {
+        let known = self.denials.iter_mut().find(|row| row.rule == rule);
+        match known {
+            Some(row) => {
+                row.count += 1;
+                reason.clone_into(&mut row.reason);
+            }
+            None => {
+                let (rule, reason) = (rule.to_owned(), reason.to_owned());
+                self.denials.push(DenialRow { rule, count: 1, reason });
+            }
+        }
+        self.denials.sort_by_key(|row| std::cmp::Reverse(row.count));
+    }
+}

@@ -1,0 +1,122 @@
+//! `report`: a run the morning after, for people, pull requests, and browsers.
+
+use crate::repo::{Ran, Repo, finish};
+use crate::runs::{HONEST, THREE};
+
+/// A task with a criterion that tries to be markup.
+const HOSTILE: &str = "\
+# Hostile
+
+- [ ] <script>alert(1)</script> ![x](http://example.org/x.png) @octocat
+  - verify: `test -e never || { echo '::error file=a::hi'; echo '<img src=x onerror=y>'; echo '~~~'; echo '````'; false; }`
+- [ ] a is there
+  - verify: `test -e a.txt`
+";
+
+const AGENT: &str = r#"
+turns:
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {commit: "Closes #1 @octocat <b>"}]
+- match: octocat
+  on_reject: continue
+  steps: [{run: "git push origin main"}, {write: {path: n.txt, text: n}}, {tick: "{criterion}"}, {commit: n}]
+"#;
+
+fn report(repo: &Repo, words: &[&str]) -> Ran {
+    let ran = repo.ralph(&[&["report"][..], words].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    ran
+}
+
+#[test]
+fn a_report_says_what_became_of_each_criterion_and_what_is_new() {
+    let repo = Repo::new(THREE);
+    let first = repo.run(HONEST, &["--max-iterations", "1", "--sandbox=off"]);
+    assert_eq!(first.code, Some(3), "{}", first.stderr);
+    let night = report(&repo, &["demo", "--json"]).json();
+    assert_eq!((&night["exit_code"], &night["changes"]), (&3.into(), &serde_json::Value::Null));
+    let standings: Vec<&str> = night["criteria"]
+        .as_array()
+        .expect("criteria")
+        .iter()
+        .map(|it| it["standing"].as_str().expect("a word"))
+        .collect();
+    assert_eq!(standings, ["open", "open", "proven"]);
+
+    let second = repo.run(HONEST, &["--sandbox=off"]);
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    let night = report(&repo, &["--json"]).json();
+    let changes = &night["changes"];
+    assert_eq!(changes["newly_done"], serde_json::json!(["b is there", "c is there"]));
+    assert_eq!((&changes["red_again"], &changes["ended"]), (&serde_json::json!([]), &true.into()));
+    assert_eq!(night["iterations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(night["iterations"][0]["result"]["pass"], "check");
+    let text = report(&repo, &["demo"]).stdout;
+    for part in [
+        "demo: Done: every criterion is proven\n",
+        "Since the last run\n  newly done: b is there\n  newly done: c is there\n",
+        "    3  a is there: proven\n",
+        "Not checked\n  No sandbox confined the agent's commands",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    // A run by its name, and one that did nothing new.
+    let named = night["changes"]["since"].as_str().expect("a run");
+    assert!(report(&repo, &[named]).stdout.contains("Stopped: iteration limit reached"));
+    let third = repo.run(HONEST, &["--sandbox=off"]);
+    assert_eq!(third.code, Some(0), "{}", third.stderr);
+    assert!(report(&repo, &[]).stdout.contains("  nothing has changed\n"));
+}
+
+#[test]
+fn nothing_in_a_report_is_live() {
+    let repo = Repo::new(HOSTILE);
+    let flags = ["--stuck-threshold", "1", "--on-stuck", "skip", "--sandbox=off"];
+    let ran = repo.run(AGENT, &flags);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let summary = repo.beside("summary.md");
+    let mut command = repo.command(&["report", "--md"]);
+    command.env("GITHUB_STEP_SUMMARY", &summary);
+    let md = finish(command);
+    assert_eq!(md.code, Some(0), "{}", md.stderr);
+    assert_eq!(std::fs::read_to_string(summary).expect("a summary").trim(), md.stdout.trim());
+    let md = md.stdout;
+    assert!(!md.contains("::error"), "{md}");
+    // Whatever is foreign is in a code span or a code block.
+    let mut in_block = false;
+    for line in md.lines() {
+        if line.trim_start().starts_with("`````") {
+            in_block = !in_block;
+        } else if !in_block {
+            let outside: String = line.split('`').step_by(2).collect();
+            for live in ["<script", "@octocat", "Closes", "![", "<b>", "<img"] {
+                assert!(!outside.contains(live), "{live} in {line}");
+            }
+        }
+    }
+    assert!(!in_block, "{md}");
+    for part in ["**stuck** `<script>", "Closes #1 @octocat <b>`", " × `git.push`"] {
+        assert!(md.contains(part), "{part} in {md}");
+    }
+    let page = repo.beside("night.html");
+    report(&repo, &["demo", "--html", page.to_str().expect("UTF-8")]);
+    let html = std::fs::read_to_string(page).expect("a page");
+    for part in [
+        "default-src 'none'",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "&lt;img src=x onerror=y&gt;",
+        "<rect class=\"fail\"",
+    ] {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(!html.contains("<script") && !html.contains("<img") && !html.contains("<b>"), "{html}");
+    assert!(html.find("stuck</span>") < html.find("proven</span>"), "what waits comes first");
+}
+
+#[test]
+fn a_report_without_a_run_says_so() {
+    let repo = Repo::new(THREE);
+    let ran = repo.ralph(&["report", "--json"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.json()["error"]["reason"].as_str().is_some_and(|why| why.contains("no runs")));
+}
