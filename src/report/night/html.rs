@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::facts::{Night, NightCriterion};
 use super::inert::escaped;
 use super::text::since;
-use super::{Night, NightCriterion, timeline};
+use super::timeline;
 use crate::model::CheckResult;
 use crate::report::format::{count, duration, millis};
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::facts::{Night, NightCriterion};
 use super::inert::{block, span};
 use super::text::since;
-use super::{Night, NightCriterion};
 use crate::model::PathChange;
 use crate::report::format::{count, duration, millis};
 

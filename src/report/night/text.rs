@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Night;
+use super::facts::Night;
 use crate::report::format::{count, message, one_line, shown};
 
 /// Criteria and iterations that are listed; more are counted.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Night;
+use super::facts::Night;
 use super::inert::escaped;
 use crate::events::IterationRow;
 use crate::model::VerdictResult;

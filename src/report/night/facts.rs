@@ -1,0 +1,241 @@
+//! The facts of a report, from the fold of its run and of the one before.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::events::{DenialRow, IterationRow, Rollup, RunStatus};
+use crate::model::{CheckResult, CommitSeen, CriterionSummary, Proof, RunSummary, Tier};
+use crate::report::summary::{self, standing};
+
+/// The facts of a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Night {
+    /// The task.
+    pub task: String,
+    /// The run.
+    pub run: String,
+    /// The branch that it worked on.
+    pub branch: String,
+    /// The commit on which it began.
+    pub start: String,
+    /// The agent's command.
+    pub agent: String,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The kernel's limits on the agent's commands.
+    pub sandbox: Tier,
+    /// When it began.
+    pub began: DateTime<Utc>,
+    /// When it ended, or was last heard of.
+    pub ended: DateTime<Utc>,
+    /// `ended`, `running`, `waiting`, or `died`.
+    pub status: RunStatus,
+    /// Why it ended, in words.
+    pub outcome: String,
+    /// Its exit code; none if it has not ended.
+    pub exit_code: Option<u8>,
+    /// How many criteria are proven, stuck, and so on, in words.
+    pub counted: String,
+    /// This run against the one before it; none if it is the task's first.
+    pub changes: Option<Changes>,
+    /// The criteria: those that wait for a human first.
+    pub criteria: Vec<NightCriterion>,
+    /// The iterations.
+    pub iterations: Vec<IterationRow>,
+    /// The guard's denials by rule.
+    pub denials: Vec<DenialRow>,
+    /// What it cost, in words.
+    pub cost: String,
+    /// What nothing has checked.
+    pub unchecked: Vec<String>,
+    /// What the run said besides.
+    pub notices: Vec<String>,
+    /// What to do next.
+    pub next: Vec<String>,
+}
+
+/// A criterion in a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct NightCriterion {
+    /// Its text.
+    pub text: String,
+    /// Its 1-based line in TASK.md.
+    pub line: usize,
+    /// `proven`, `committed`, `accepted`, `held`, `stuck`, `skipped`, `open`, or `ticked`.
+    pub standing: &'static str,
+    /// Failed attempts, of all runs.
+    pub failed_attempts: u32,
+    /// Why it is not done, or what its last verdict found.
+    pub reason: Option<String>,
+    /// The ref that keeps its work for review.
+    pub held: Option<String>,
+    /// The commits that its last verdict was about.
+    pub commits: Vec<CommitSeen>,
+    /// The checks of that verdict.
+    pub checks: Vec<CheckResult>,
+}
+
+/// A run against the one before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// The run before.
+    pub since: String,
+    /// Did that run end by itself?
+    pub ended: bool,
+    /// Criteria that are done now, and were not.
+    pub newly_done: Vec<String>,
+    /// Criteria that were done, and are not any more.
+    pub red_again: Vec<String>,
+    /// Criteria that were stuck or held, and still are.
+    pub still_stuck: Vec<String>,
+}
+
+impl Night {
+    /// The report of a run, given the one before it.
+    pub fn new(run: &Rollup, before: Option<&Rollup>, status: RunStatus) -> Option<Self> {
+        let view = &run.view;
+        let start = view.start.as_ref()?;
+        let end = view.end.as_ref();
+        let summary = summary_of(run);
+        let ended = end.map(|end| end.at).or(view.last_event.map(|(_, at)| at));
+        let mut criteria: Vec<NightCriterion> =
+            summary.criteria.iter().map(|it| criterion(it, run)).collect();
+        criteria.sort_by_key(|it| match it.standing {
+            "held" => 0,
+            "stuck" => 1,
+            "skipped" => 2,
+            "ticked" => 3,
+            "open" => 4,
+            _ => 5,
+        });
+        let branch = &start.checkpoint.branch;
+        Some(Self {
+            task: start.task.clone(),
+            run: start.run.as_str().to_owned(),
+            branch: branch.strip_prefix("refs/heads/").unwrap_or(branch).to_owned(),
+            start: start.checkpoint.head.short().to_owned(),
+            agent: start.agent.clone(),
+            model: start.model.clone(),
+            sandbox: run.sandbox,
+            began: start.at,
+            ended: ended.unwrap_or(start.at),
+            status,
+            outcome: match end {
+                Some(end) => summary::ended(&end.outcome, &end.summary),
+                None if status == RunStatus::Died => "It died before it could say why.".to_owned(),
+                None => "It is still at work.".to_owned(),
+            },
+            exit_code: end.map(|end| end.exit_code),
+            counted: summary::counted(&summary.criteria),
+            changes: before.and_then(|before| changes(&summary, before)),
+            unchecked: unchecked(run, &criteria),
+            criteria,
+            iterations: run.iterations.clone(),
+            denials: run.denials.clone(),
+            cost: summary::cost(&summary),
+            notices: run.notices.clone(),
+            next: summary.next,
+        })
+    }
+}
+
+/// The end of the run, or where it stands.
+fn summary_of(run: &Rollup) -> RunSummary {
+    if let Some(end) = &run.view.end {
+        return end.summary.clone();
+    }
+    let known = run.view.criteria.iter().map(|it| CriterionSummary {
+        key: it.key.clone(),
+        line: it.line.unwrap_or_default(),
+        checked: it.proof.is_some(),
+        blocked: it.blocked,
+        held: None,
+        skipped: false,
+        reason: it.finding.clone(),
+        proof: it.proof,
+        attempts: it.failed,
+    });
+    let (counters, start) = (&run.view.counters, run.view.start.as_ref());
+    let last = run.view.last_event.map(|(_, at)| at);
+    let millis = start.zip(last).map(|(start, last)| (last - start.at).num_milliseconds());
+    RunSummary {
+        criteria: known.collect(),
+        iterations: run.view.iterations,
+        millis: millis.and_then(|it| u64::try_from(it).ok()).unwrap_or_default(),
+        premium_requests: counters.premium_requests,
+        tokens: counters.tokens,
+        next: Vec::new(),
+    }
+}
+
+fn criterion(it: &CriterionSummary, run: &Rollup) -> NightCriterion {
+    let last = run.iterations.iter().rev().find(|row| row.criterion == it.key);
+    let found = last.and_then(|row| row.findings.first()).map(|found| found.message.clone());
+    let standing = word(it);
+    let is_done = matches!(standing, "proven" | "committed" | "accepted");
+    NightCriterion {
+        text: it.key.text.clone(),
+        line: it.line,
+        standing,
+        failed_attempts: it.attempts,
+        reason: it.reason.clone().or(found.filter(|_| !is_done)),
+        held: it.held.clone(),
+        commits: last.map(|row| row.commits.clone()).unwrap_or_default(),
+        checks: last.map(|row| row.checks.clone()).unwrap_or_default(),
+    }
+}
+
+fn word(it: &CriterionSummary) -> &'static str {
+    match standing(it).1 {
+        "check" => "proven",
+        "tree" => "proven in the tree",
+        "none" => "ticked",
+        other => other,
+    }
+}
+
+fn changes(now: &RunSummary, before: &Rollup) -> Option<Changes> {
+    let then = summary_of(before);
+    let is_done = |it: &CriterionSummary| it.checked && it.proof.is_some();
+    let waits = |it: &CriterionSummary| it.blocked || it.held.is_some();
+    let both = |is: &dyn Fn(&CriterionSummary, Option<&CriterionSummary>) -> bool| {
+        let pairs = now
+            .criteria
+            .iter()
+            .filter(|it| is(it, then.criteria.iter().find(|earlier| earlier.key == it.key)));
+        pairs.map(|it| it.key.text.clone()).collect()
+    };
+    Some(Changes {
+        since: before.view.start.as_ref()?.run.as_str().to_owned(),
+        ended: before.view.end.is_some(),
+        newly_done: both(&|now, then| is_done(now) && !then.is_some_and(is_done)),
+        red_again: both(&|now, then| !is_done(now) && then.is_some_and(is_done)),
+        still_stuck: both(&|now, then| waits(now) && then.is_some_and(waits)),
+    })
+}
+
+/// What nothing has checked: said, so that silence is not taken for proof.
+fn unchecked(run: &Rollup, criteria: &[NightCriterion]) -> Vec<String> {
+    let count = |standing: &str| criteria.iter().filter(|it| it.standing == standing).count();
+    let mut said = Vec::new();
+    let mut say = |number: usize, what: &str| {
+        if number > 0 {
+            said.push(format!("{number} of {} criteria {what}", criteria.len()));
+        }
+    };
+    let proof = Proof::Commit;
+    say(
+        count(crate::report::format::proof(proof)),
+        "rest on a commit alone: no check was red before it",
+    );
+    say(count("accepted"), "were accepted by a human, against the verdict");
+    say(count("ticked"), "are ticked, and nothing proves them");
+    say(count("proven in the tree"), "passed in the working tree only, with the agent's own tests");
+    if !run.sandbox.is_sandboxed() {
+        said.push("No sandbox confined the agent's commands: only the guard decided".to_owned());
+    }
+    if run.view.end.is_none() {
+        said.push("The proof at the end of the run was not made".to_owned());
+    }
+    said
+}
