@@ -146,6 +146,19 @@ impl Gate {
         Ok(())
     }
 
+    /// Lets a turn go on that a failure cut off: what was written and denied in it still counts.
+    ///
+    /// # Errors
+    /// If the sandbox cannot be started.
+    pub fn go_on(&self) -> Result<(), SandboxError> {
+        let mut state = self.state();
+        if let (Some(shells), Some(focus)) = (&self.shells, &state.focus) {
+            shells.begin(&focus.policy)?;
+        }
+        (state.resting, state.turn) = (false, CancellationToken::new());
+        Ok(())
+    }
+
     /// Sets how to find the criterion's box again after a human edits TASK.md during the turn.
     pub fn follow(&self, locate: Locate) {
         self.state().locate = Some(locate);

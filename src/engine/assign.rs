@@ -196,9 +196,12 @@ impl Run {
         let worker = seat.tree.number();
         match heard {
             Heard::Event(kind) => {
-                if let Some(work) = &mut seat.work {
-                    work.waiting = matches!(*kind, EventKind::Waiting { .. });
-                    work.events.push(*kind);
+                let Some(work) = &mut seat.work else { return Ok(()) };
+                work.waiting = matches!(*kind, EventKind::Waiting { .. });
+                // Whoever looks wants to know of it now.
+                match work.waiting {
+                    true => self.parts.events.record(*kind)?,
+                    false => work.events.push(*kind),
                 }
             }
             Heard::Work(work, kept) => {

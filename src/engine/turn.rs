@@ -284,8 +284,8 @@ fn agent_failure(error: AgentError) -> Result<TurnResult, EngineError> {
     }
 }
 
-/// Several prompts of one session as one turn.
-fn merge(before: Option<Turn>, now: Turn) -> Turn {
+/// Several prompts as one turn.
+pub(super) fn merge(before: Option<Turn>, now: Turn) -> Turn {
     let Some(before) = before else { return now };
     let mut calls = before.calls;
     calls.extend(now.calls);

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::EngineError;
 use super::iteration::{Iteration, TurnResult};
 use super::run::Run;
+use super::turn::merge;
 use super::wire::{Assignment, HandedIn, WorkerAnswer};
 use crate::model::{Checkpoint, Outcome, Turn, TurnEnd};
 use crate::sys::process::reap_orphans;
@@ -46,25 +47,33 @@ impl Run {
         let Some(mut iteration) = self.open_assigned(order)? else {
             return Ok(WorkerAnswer::Obsolete);
         };
+        let (mut before, mut spared_git) = (None, true);
         loop {
             let result = match self.fresh_session().await? {
                 Ok(session) => self.run_turn(session, &mut iteration).await?,
                 Err(result) => result,
             };
             // Processes of the turn must not change the evidence now.
-            iteration.spared_git = self.parts.gate.end_shells()?;
+            spared_git &= self.parts.gate.end_shells()?;
             let (turn, stopped) = match result {
                 TurnResult::Ended(turn) => (turn, None),
                 TurnResult::Stopped(turn, outcome) => (turn.unwrap_or_default(), Some(outcome)),
-                TurnResult::Failed(turn, fault) => match self.handle_failure(&fault).await? {
-                    Some(outcome) => (turn.unwrap_or_default(), Some(outcome)),
-                    None => match self.interrupted() {
-                        Some(outcome) => (turn.unwrap_or_default(), Some(outcome)),
-                        // What it did so far stays in the tree.
-                        None => continue,
-                    },
-                },
+                TurnResult::Failed(turn, fault) => {
+                    let turn = turn.unwrap_or_default();
+                    let outcome = self.handle_failure(&fault).await?;
+                    match outcome.or_else(|| self.interrupted()) {
+                        Some(outcome) => (turn, Some(outcome)),
+                        // What it did so far stays in the tree, and counts.
+                        None => {
+                            before = Some(merge(before, turn));
+                            self.parts.gate.go_on()?;
+                            continue;
+                        }
+                    }
+                }
             };
+            let turn = merge(before, turn);
+            iteration.spared_git = spared_git;
             let handed_in = self.hand_in(iteration, &turn, stopped)?;
             return Ok(WorkerAnswer::HandedIn(Box::new(handed_in)));
         }

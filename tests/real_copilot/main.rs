@@ -29,6 +29,8 @@ mod honest;
 mod hooks;
 mod launcher;
 #[cfg(target_os = "linux")]
+mod parallel;
+#[cfg(target_os = "linux")]
 mod proof;
 mod providers;
 mod recipe;

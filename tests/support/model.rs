@@ -148,18 +148,25 @@ fn text_of(message: &Value) -> String {
 }
 
 /// The next answer: from the first route that matches the newest user message that any route
-/// matches.
+/// matches. Lines of somebody at the machine are run before it, while other requests are answered.
 fn choose(shared: &Shared, body: &Value) -> Step {
+    loop {
+        match next_step(shared, body) {
+            Step::Meanwhile(folder, line) => {
+                let ended = Command::new("sh").args(["-ec", line]).current_dir(folder).status();
+                assert!(ended.is_ok_and(|status| status.success()), "{line}");
+            }
+            step => return step,
+        }
+    }
+}
+
+fn next_step(shared: &Shared, body: &Value) -> Step {
     let mut routes = lock(&shared.routes);
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let users = messages.iter().rev().filter(|message| message["role"] == "user").map(text_of);
     for text in users {
         if let Some(route) = routes.iter_mut().find(|route| text.contains(&route.part)) {
-            if let Some(Step::Meanwhile(folder, line)) = route.steps.front() {
-                let ended = Command::new("sh").args(["-ec", line]).current_dir(folder).status();
-                assert!(ended.is_ok_and(|status| status.success()), "{line}");
-                route.steps.pop_front();
-            }
             if let Some(Step::Await(end)) = route.steps.front() {
                 if !tool_names(body).iter().any(|name| name.ends_with(end)) {
                     return bash("sleep 0.3");

@@ -272,6 +272,42 @@ fn a_signal_keeps_what_was_begun_and_leaves_no_process() {
 }
 
 #[test]
+fn a_signal_while_the_checks_of_a_landing_run_keeps_the_work() {
+    let sleeps = format!("sleep 1000.{}", std::process::id());
+    let repo = Repo::new(&TWO.replace("test -e a.txt", &format!("test ! -e a.txt || {sleeps}")));
+    let mut command = repo.run_command(HONEST, &["-j2", "--json", "--no-stop-check"]);
+    let child = started(&mut command);
+    until("the check", || {
+        let found = Command::new("pgrep").args(["-xf", &sleeps]).output().expect("pgrep");
+        found.status.success().then_some(())
+    });
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(143), "{}{}", ran.stdout, ran.stderr);
+    let kept = repo.attempts().into_iter().find(|it| it.contains("/attempts/"));
+    assert_eq!(repo.git(&["show", &format!("{}:a.txt", kept.expect("it is kept"))]), "a");
+    assert_eq!(repo.status(), "");
+}
+
+/// The agent dies in its turn, and the worker starts it again.
+#[test]
+fn a_turn_that_a_failure_cut_off_goes_on_in_its_worker() {
+    let repo = Repo::new(TWO);
+    let script = format!(
+        "memory: seen.txt\n{}",
+        then_honest(
+            "- match: a is there\n  times: 1\n  steps: [{write: {path: half.txt, \
+             text: half}}, {die: kill}]\n"
+        )
+    );
+    let ran = repo.run(&script, &["-j2"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(verdicts(&ran).len(), 2, "it costs no iteration: {}", ran.stdout);
+    assert_eq!(proven(&repo).len(), 2);
+    assert!(repo.path("half.txt").exists(), "{}", ran.stdout);
+}
+
+#[test]
 fn a_worker_that_dies_costs_its_turn_and_no_attempt() {
     let repo = Repo::new(TWO);
     // The agent kills the program that it is a child of, once.
