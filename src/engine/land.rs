@@ -85,8 +85,9 @@ impl Run {
                 }
             }
         }
-        if self.interrupted().is_some() || could_not_run.is_some() {
-            return self.leave(&iteration, &delivery, could_not_run);
+        let is_cut_off = self.interrupted().is_some();
+        if is_cut_off || could_not_run.is_some() {
+            return self.leave(&iteration, &delivery, could_not_run.filter(|_| !is_cut_off));
         }
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &delivery.work.denials);
