@@ -32,8 +32,8 @@ impl Run {
         let open = open_criteria(task, &self.state).filter(|it| it.recipe.is_none()).count();
         let hooks = self.parts.repo.commit_hooks()?;
         let head = self.parts.repo.checkpoint()?.head;
-        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get());
-        for number in 1..=most.min(open) {
+        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get()).min(open);
+        for number in 1..=most {
             let Some(rooms) = &mut self.rooms else { break };
             let mut tree = rooms.worker_tree(number, hooks.clone())?;
             let checks = Arc::clone(&self.parts.checks);
@@ -51,8 +51,9 @@ impl Run {
         let (Some(jobs), Some(workers)) = (&mut self.parts.jobs, &mut self.workers) else {
             return Err(EngineError::Worker { number, how: "it cannot be started".to_owned() });
         };
-        let (repo, layout) = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
-        let (process, reports) = workers.reports_of(tree.work().to_owned(), repo, layout);
+        let keeps = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
+        let (work, events) = (tree.work().to_owned(), Arc::clone(&self.parts.events));
+        let (process, reports) = workers.reports_of(number, work, keeps, events);
         Ok(Process { number: process, link: (jobs.hire)(number, tree, reports)? })
     }
 
@@ -68,22 +69,23 @@ impl Run {
             state.entry(&key).worked = Some(worked.0.clone());
         }
         let begin = begin.map_or_else(|| base.clone(), |(commit, _)| commit);
-        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let Some(workers) = &self.workers else { return Ok(()) };
         let free = workers.seats.iter().position(|seat| seat.work.is_none());
         let Some(at) = free else { return Ok(()) };
+        let number = workers.seats[at].tree.number();
+        self.parts.events.record(EventKind::WorkerStarted {
+            worker: number,
+            attempt: self.next_attempt(&key),
+            criterion: key.clone(),
+            line: criterion.line,
+        })?;
+        let Some(workers) = &mut self.workers else { return Ok(()) };
         let mut seat = workers.seats.remove(at);
-        let number = seat.tree.number();
         let given = self.give((number, &mut seat), &key, (&base, &begin), state).await;
         if let Some(workers) = &mut self.workers {
             workers.seats.insert(at, seat);
         }
-        given?;
-        self.parts.events.record(EventKind::WorkerStarted {
-            worker: number,
-            criterion: key,
-            line: criterion.line,
-        })?;
-        Ok(())
+        given
     }
 
     /// The commit on which the next attempt begins, with the work of the last one, if that fits;

@@ -125,6 +125,8 @@ impl Run {
         let what = delivery.key.quoted();
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
         self.notice(&format!("{what} is proven, and cannot land yet: {error}{hint}"))?;
+        let (worker, criterion) = (delivery.worker, delivery.key.clone());
+        self.parts.events.record(EventKind::WorkerHandedIn { worker, criterion })?;
         self.end_iteration(iteration, delivery.work.millis)?;
         delivery.events.clear();
         (delivery.work.premium_requests, delivery.counted) = (0, true);
