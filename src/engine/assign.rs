@@ -39,6 +39,9 @@ impl Run {
             let checks = Arc::clone(&self.parts.checks);
             let options = self.check_options(self.parts.repo.root());
             tree.begin(&head, (checks.as_ref(), &options)).await?;
+            if number == 1 {
+                self.notice(&disk(most, tree.disk_use()))?;
+            }
             let process = Some(self.start_worker(number, &tree)?);
             let Some(workers) = &mut self.workers else { break };
             let fresh = Some(head.clone());
@@ -301,6 +304,20 @@ impl Run {
     }
 }
 
+/// What so many trees of this size take.
+fn disk(workers: usize, each: u64) -> String {
+    let size = |bytes: u64| match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10),
+    };
+    if workers == 1 {
+        return format!("1 worker; its tree takes about {}", size(each));
+    }
+    let all = size(each.saturating_mul(workers as u64));
+    format!("{workers} workers; their trees take about {all} ({workers} × {})", size(each))
+}
+
 /// Is a path to be written in this tree, and not where a link leads? Makes its folder.
 fn lies_in(tree: &Path, path: &Path) -> bool {
     let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
@@ -308,4 +325,17 @@ fn lies_in(tree: &Path, path: &Path) -> bool {
     let is_inside =
         tree.canonicalize().is_ok_and(|tree| real.is_some_and(|it| it.starts_with(tree)));
     is_inside && path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disk;
+
+    #[test]
+    fn the_disk_space_of_workers_is_told_as_people_say_it() {
+        let all = "3 workers; their trees take about 1.2 GB (3 × 400 MB)";
+        assert_eq!(disk(3, 400_000_000), all);
+        assert_eq!(disk(2, 36_864), "2 workers; their trees take about 74 kB (2 × 37 kB)");
+        assert_eq!(disk(1, 2_345_678_901), "1 worker; its tree takes about 2.3 GB");
+    }
 }
