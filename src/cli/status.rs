@@ -12,7 +12,7 @@ use super::print::{complain, say, say_json};
 use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped};
-use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
+use crate::events::{Journal, JournalLine, RunStatus, RunView, WorkerView, journals};
 use crate::model::{ExitCode, Outcome, Task, TaskState};
 use crate::report::{count, details, ended, judged, reopened};
 use crate::verify::Repo as _;
@@ -28,6 +28,10 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     if let Some(view) = run.as_mut().filter(|_| at_work != Some(RunStatus::Waiting)) {
         // A dead run is no longer waiting, even if that was its last event.
         view.waiting = None;
+    }
+    let lives = matches!(at_work, Some(RunStatus::Running | RunStatus::Waiting));
+    if let Some(view) = run.as_mut().filter(|_| !lives) {
+        view.nobody_works();
     }
     if args.json {
         let at_work = at_work.map(|at_work| format!("{at_work:?}"));
@@ -151,6 +155,21 @@ fn overview(task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
 fn describe(view: &RunView, at_work: RunStatus, holds: bool, waits: bool) -> String {
     let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
     let mut text = format!("run {run}: {}", format!("{at_work:?}").to_lowercase());
+    let when = |it: &WorkerView| it.since.format("%Y-%m-%d %H:%M:%S UTC").to_string();
+    for it in &view.at_work {
+        let (worker, attempt, what) = (it.worker, it.attempt, &it.criterion.text);
+        text.push_str(&format!(
+            "\n  worker {worker}, attempt {attempt}, since {}: {what}",
+            when(it)
+        ));
+    }
+    for it in &view.to_land {
+        let (worker, what) = (it.worker, &it.criterion.text);
+        text.push_str(&format!(
+            "\n  waits to land, by worker {worker}, since {}: {what}",
+            when(it)
+        ));
+    }
     if let Some(current) = &view.current {
         text.push_str(&format!(
             "\n  iteration {}, attempt {}: {}",

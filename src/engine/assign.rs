@@ -16,10 +16,11 @@ use super::lessons::LESSONS;
 use super::run::Run;
 use super::wire::Assignment;
 use crate::model::{
-    Criterion, CriterionKey, EventKind, HeldWork, Oid, Record as _, Task, TaskState,
+    Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, Record as _, Task,
+    TaskState, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::{VerifyError, WorkerTree};
+use crate::verify::{VerifyError, WorkerTree, clashes};
 
 /// How often in a row a worker may die at one criterion.
 const DEATHS: u32 = 3;
@@ -32,13 +33,16 @@ impl Run {
         let open = open_criteria(task, &self.state).filter(|it| it.recipe.is_none()).count();
         let hooks = self.parts.repo.commit_hooks()?;
         let head = self.parts.repo.checkpoint()?.head;
-        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get());
-        for number in 1..=most.min(open) {
+        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get()).min(open);
+        for number in 1..=most {
             let Some(rooms) = &mut self.rooms else { break };
             let mut tree = rooms.worker_tree(number, hooks.clone())?;
             let checks = Arc::clone(&self.parts.checks);
             let options = self.check_options(self.parts.repo.root());
             tree.begin(&head, (checks.as_ref(), &options)).await?;
+            if number == 1 {
+                self.notice(&disk(most, tree.disk_use()))?;
+            }
             let process = Some(self.start_worker(number, &tree)?);
             let Some(workers) = &mut self.workers else { break };
             let fresh = Some(head.clone());
@@ -51,8 +55,9 @@ impl Run {
         let (Some(jobs), Some(workers)) = (&mut self.parts.jobs, &mut self.workers) else {
             return Err(EngineError::Worker { number, how: "it cannot be started".to_owned() });
         };
-        let (repo, layout) = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
-        let (process, reports) = workers.reports_of(tree.work().to_owned(), repo, layout);
+        let keeps = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
+        let (work, events) = (tree.work().to_owned(), Arc::clone(&self.parts.events));
+        let (process, reports) = workers.reports_of(number, work, keeps, events);
         Ok(Process { number: process, link: (jobs.hire)(number, tree, reports)? })
     }
 
@@ -68,22 +73,23 @@ impl Run {
             state.entry(&key).worked = Some(worked.0.clone());
         }
         let begin = begin.map_or_else(|| base.clone(), |(commit, _)| commit);
-        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let Some(workers) = &self.workers else { return Ok(()) };
         let free = workers.seats.iter().position(|seat| seat.work.is_none());
         let Some(at) = free else { return Ok(()) };
+        let number = workers.seats[at].tree.number();
+        self.parts.events.record(EventKind::WorkerStarted {
+            worker: number,
+            attempt: self.next_attempt(&key),
+            criterion: key.clone(),
+            line: criterion.line,
+        })?;
+        let Some(workers) = &mut self.workers else { return Ok(()) };
         let mut seat = workers.seats.remove(at);
-        let number = seat.tree.number();
         let given = self.give((number, &mut seat), &key, (&base, &begin), state).await;
         if let Some(workers) = &mut self.workers {
             workers.seats.insert(at, seat);
         }
-        given?;
-        self.parts.events.record(EventKind::WorkerStarted {
-            worker: number,
-            criterion: key,
-            line: criterion.line,
-        })?;
-        Ok(())
+        given
     }
 
     /// The commit on which the next attempt begins, with the work of the last one, if that fits;
@@ -131,6 +137,8 @@ impl Run {
                 atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?;
             }
         }
+        let mut feedback = self.feedback.get(key).cloned().unwrap_or_default();
+        feedback.extend(self.foreseen(key));
         let left = self.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
         let used = self.spent.tokens.unwrap_or(0);
         let order = Assignment {
@@ -139,7 +147,7 @@ impl Run {
             iteration: self.state.iteration.saturating_add(1),
             base: base.clone(),
             state,
-            feedback: self.feedback.get(key).cloned().unwrap_or_default(),
+            feedback,
             baseline: self.baseline.before(),
             commit_hooks: self.commit_hooks.clone(),
             commit_prefix: self.parts.layout.commit_prefix().to_owned(),
@@ -158,6 +166,36 @@ impl Run {
         let (key, base, begun) = (key.clone(), base.clone(), Instant::now());
         seat.work = Some(AtWork { key, base, begun, events: Vec::new(), waiting: false });
         Ok(())
+    }
+
+    /// The files in which the earlier work on a criterion conflicts with work that is not on the
+    /// branch yet.
+    fn foreseen(&self, key: &CriterionKey) -> Vec<Finding> {
+        let Some(workers) = &self.workers else { return Vec::new() };
+        let Some(earlier) = workers.attempts.get(key) else { return Vec::new() };
+        let earlier = (&earlier.base, &earlier.commit);
+        let at_work = workers.seats.iter().filter_map(|seat| {
+            let AtWork { key, base, .. } = seat.work.as_ref()?;
+            Some((key, seat.tree.work(), (base, None)))
+        });
+        let put_off = workers.put_off.iter().map(|(delivery, _)| delivery);
+        let to_land = workers
+            .queue
+            .iter()
+            .chain(put_off)
+            .map(|it| (&it.key, self.parts.repo.root(), (&it.base, Some(&it.work.kept))));
+        let told = at_work.chain(to_land).filter_map(|(with, root, work)| {
+            let found = clashes(root, work, earlier, &self.parts.layout);
+            let paths = found.inspect_err(|error| tracing::debug!(%error, "not compared"));
+            let message = format!(
+                "Work on {} is under way that changes the same places of {}. What lands second has \
+                 to be done again, so change no more there than the criterion needs.",
+                with.quoted(),
+                paths.ok().flatten()?
+            );
+            Some(Finding { kind: FindingKind::Clash, weight: Weight::Unclear, message })
+        });
+        told.collect()
     }
 
     /// Takes the reports that are there.
@@ -302,6 +340,20 @@ impl Run {
     }
 }
 
+/// What so many trees of this size take.
+fn disk(workers: usize, each: u64) -> String {
+    let size = |bytes: u64| match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10),
+    };
+    if workers == 1 {
+        return format!("1 worker; its tree takes about {}", size(each));
+    }
+    let all = size(each.saturating_mul(workers as u64));
+    format!("{workers} workers; their trees take about {all} ({workers} × {})", size(each))
+}
+
 /// Is a path to be written in this tree, and not where a link leads? Makes its folder.
 fn lies_in(tree: &Path, path: &Path) -> bool {
     let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
@@ -309,4 +361,17 @@ fn lies_in(tree: &Path, path: &Path) -> bool {
     let is_inside =
         tree.canonicalize().is_ok_and(|tree| real.is_some_and(|it| it.starts_with(tree)));
     is_inside && path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disk;
+
+    #[test]
+    fn the_disk_space_of_workers_is_told_as_people_say_it() {
+        let all = "3 workers; their trees take about 1.2 GB (3 × 400 MB)";
+        assert_eq!(disk(3, 400_000_000), all);
+        assert_eq!(disk(2, 36_864), "2 workers; their trees take about 74 kB (2 × 37 kB)");
+        assert_eq!(disk(1, 2_345_678_901), "1 worker; its tree takes about 2.3 GB");
+    }
 }

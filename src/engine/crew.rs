@@ -18,7 +18,8 @@ use tokio::time::Instant;
 use super::EngineError;
 use super::schedule::Crew;
 use super::wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};
-use crate::model::{CriterionKey, EventKind, Oid, Outcome};
+use crate::events::Emitter;
+use crate::model::{CriterionKey, EventKind, Oid, Outcome, Record as _};
 use crate::verify::{Layout, Repo, SavedAttempt, VerifyError, WorkerTree};
 
 /// The way to a worker's process.
@@ -219,9 +220,10 @@ impl Workers {
     /// is doing.
     pub(super) fn reports_of(
         &mut self,
+        worker: usize,
         tree: PathBuf,
-        repo: Arc<dyn Repo>,
-        layout: Layout,
+        (repo, layout): (Arc<dyn Repo>, Layout),
+        events: Arc<Emitter>,
     ) -> (usize, WorkerReports) {
         let (sender, mut reports) = mpsc::unbounded_channel();
         self.started += 1;
@@ -230,10 +232,19 @@ impl Workers {
         tokio::spawn(async move {
             while let Some(report) = reports.recv().await {
                 let heard = match report {
-                    WorkerReport::Said(WorkerMessage::Event(kind)) => Heard::Event(kind),
+                    WorkerReport::Said(WorkerMessage::Event(kind)) => {
+                        events.show_live(worker, &kind);
+                        Heard::Event(kind)
+                    }
                     WorkerReport::Said(WorkerMessage::Answer(answer)) => match answer {
                         WorkerAnswer::HandedIn(work) => {
-                            match keep(&tree, repo.as_ref(), &layout, &work) {
+                            let criterion = work.criterion.clone();
+                            let kept = keep(&tree, repo.as_ref(), &layout, &work);
+                            let told = kept.map_err(EngineError::from).and_then(|kept| {
+                                events.record(EventKind::WorkerHandedIn { worker, criterion })?;
+                                Ok(kept)
+                            });
+                            match told {
                                 Ok(kept) => Heard::Work(work, kept),
                                 Err(error) => Heard::Gone(error.to_string()),
                             }

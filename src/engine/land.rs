@@ -90,8 +90,9 @@ impl Run {
                 }
             }
         }
-        if self.interrupted().is_some() || could_not_run.is_some() {
-            return self.leave(&iteration, &delivery, could_not_run);
+        let is_cut_off = self.interrupted().is_some();
+        if is_cut_off || could_not_run.is_some() {
+            return self.leave(&iteration, &delivery, could_not_run.filter(|_| !is_cut_off));
         }
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &delivery.work.denials);
@@ -129,6 +130,8 @@ impl Run {
         let what = delivery.key.quoted();
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
         self.notice(&format!("{what} is proven, and cannot land yet: {error}{hint}"))?;
+        let (worker, criterion) = (delivery.worker, delivery.key.clone());
+        self.parts.events.record(EventKind::WorkerHandedIn { worker, criterion })?;
         self.end_iteration(iteration, delivery.work.millis)?;
         delivery.events.clear();
         (delivery.work.premium_requests, delivery.counted) = (0, true);

@@ -53,6 +53,8 @@ pub enum WorkerAnswer {
 /// The work of a turn, with the evidence from git and from the guard. No check ran yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandedIn {
+    /// The criterion.
+    pub criterion: CriterionKey,
     /// The commit that the work is compared with.
     pub base: Oid,
     /// The last commit.

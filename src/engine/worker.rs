@@ -138,6 +138,7 @@ impl Run {
         let before = iteration.files.bytes(&file).unwrap_or_default();
         let added = now.bytes(&file).and_then(|now| now.strip_prefix(before)).unwrap_or_default();
         Ok(HandedIn {
+            criterion: iteration.criterion.key,
             base: iteration.origin,
             head,
             kept,

@@ -27,6 +27,8 @@ struct Inner {
     redact: Arc<dyn Redact>,
     /// The number of the last event.
     last: u64,
+    /// The run has ended.
+    ended: bool,
     journal: AppendFile,
     /// The lines written to the journal.
     written: TamperLog,
@@ -49,7 +51,8 @@ impl Emitter {
             .map_err(|error| refused(journal, error))?;
         let file = journal.metadata().map_err(|error| refused(journal.path(), error))?;
         let written = TamperLog::new(&file, Writers::One);
-        let inner = Inner { run, clock, redact, last: 0, journal, written, reporters };
+        let inner =
+            Inner { run, clock, redact, last: 0, ended: false, journal, written, reporters };
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -63,6 +66,13 @@ impl Emitter {
         inner.sync()?;
         let failed = inner.each(Reporter::flush);
         failed.into_iter().try_for_each(|notice| inner.record(notice))
+    }
+
+    /// Shows what a worker does now.
+    pub fn show_live(&self, worker: usize, kind: &EventKind) {
+        let mut inner = self.lock();
+        let kind = redacted::event(inner.redact.as_ref(), kind.clone());
+        inner.reporters.iter_mut().for_each(|reporter| reporter.on_live(worker, &kind));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -85,6 +95,10 @@ impl Record for Emitter {
 
 impl Inner {
     fn record(&mut self, kind: EventKind) -> Result<(), RecordError> {
+        if self.ended {
+            // A worker's last words.
+            return Ok(());
+        }
         let last = matches!(kind, EventKind::RunEnded { .. });
         // The checkpoint must be known before anything moves away from it.
         let durable = last || matches!(kind, EventKind::IterationStarted { .. });
@@ -102,7 +116,7 @@ impl Inner {
         if durable {
             self.sync()?;
         }
-        self.last = event.seq;
+        (self.last, self.ended) = (event.seq, last);
         let failed = self.each(|reporter| reporter.on_event(&event));
         if last {
             return Ok(());
@@ -271,6 +285,7 @@ mod tests {
                 summary: crate::model::RunSummary::default(),
             })
             .expect("record");
+        bench.emitter.record(notice("late")).expect("ignored");
         assert_eq!(bench.journal().lines().count(), 1);
     }
 
@@ -327,6 +342,7 @@ mod tests {
                 clock: Clock::system(),
                 redact: Arc::new(str::to_owned),
                 last: 0,
+                ended: false,
                 journal,
                 written,
                 reporters: vec![Box::new(reporter)],

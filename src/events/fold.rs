@@ -45,6 +45,12 @@ pub struct RunView {
     /// The criterion that a check opened again after that verdict, and why.
     #[serde(skip)]
     pub reopened: Option<(CriterionKey, String)>,
+    /// What the workers are at, by their numbers; with several jobs only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_work: Vec<WorkerView>,
+    /// Work that workers handed in, and that waits to land.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub to_land: Vec<WorkerView>,
     /// The last notice.
     pub notice: Option<String>,
     /// The wait in progress.
@@ -151,6 +157,19 @@ pub struct CriterionView {
     pub finding: Option<String>,
 }
 
+/// An attempt of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkerView {
+    /// The worker's number.
+    pub worker: usize,
+    /// The criterion.
+    pub criterion: CriterionKey,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    /// When it began, or was handed in.
+    pub since: DateTime<Utc>,
+}
+
 /// A wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wait {
@@ -202,6 +221,12 @@ impl RunView {
                 self.agent.clone_from(agent);
                 self.agent_pid = Some(*pid);
             }
+            EventKind::WorkerStarted { worker, criterion, attempt, .. } => {
+                self.worker_starts(*worker, criterion, *attempt, event.time);
+            }
+            EventKind::WorkerHandedIn { worker, criterion } => {
+                self.worker_hands_in(*worker, criterion, event.time);
+            }
             EventKind::IterationStarted { .. } => self.begin_iteration(event),
             EventKind::PromptSent { session, .. } => {
                 if let Some(current) = &mut self.current {
@@ -247,6 +272,7 @@ impl RunView {
                 self.waiting = Some(Wait { until: *until, reason: reason.clone() });
             }
             EventKind::RunEnded { outcome, exit_code, summary } => {
+                self.nobody_works();
                 // The run's own count is authoritative.
                 self.iterations = summary.iterations;
                 self.end = Some(RunEnd {
@@ -271,9 +297,28 @@ impl RunView {
             | EventKind::EventPushed { .. }
             | EventKind::EventsInjected { .. }
             | EventKind::CriterionSkipped { .. }
-            | EventKind::WorkerStarted { .. }
             | EventKind::TaskCheckFailed { .. } => {}
         }
+    }
+
+    fn worker_starts(
+        &mut self,
+        worker: usize,
+        key: &CriterionKey,
+        attempt: u32,
+        since: DateTime<Utc>,
+    ) {
+        self.at_work.retain(|it| it.worker != worker);
+        self.at_work.push(WorkerView { worker, criterion: key.clone(), attempt, since });
+        self.at_work.sort_by_key(|it| it.worker);
+    }
+
+    fn worker_hands_in(&mut self, worker: usize, key: &CriterionKey, since: DateTime<Utc>) {
+        let mut found = self.at_work.extract_if(.., |it| it.criterion == *key);
+        // Work that is put off is at its landing.
+        let attempt = found.next().map(|it| it.attempt);
+        let attempt = attempt.or(self.current.as_ref().map(|it| it.attempt)).unwrap_or(1);
+        self.to_land.push(WorkerView { worker, criterion: key.clone(), attempt, since });
     }
 
     fn begin_iteration(&mut self, event: &Event) {
@@ -289,6 +334,8 @@ impl RunView {
         else {
             return;
         };
+        self.at_work.retain(|it| it.criterion != *criterion);
+        self.to_land.retain(|it| it.criterion != *criterion);
         self.last_iteration = *iteration;
         self.whole = false;
         self.checkpoint = Some(checkpoint.clone());
@@ -307,6 +354,12 @@ impl RunView {
             counters: Counters::default(),
             judged: false,
         });
+    }
+
+    /// Forgets the workers: they end with their run.
+    pub fn nobody_works(&mut self) {
+        self.at_work.clear();
+        self.to_land.clear();
     }
 
     /// The status of the run, given the current holder of the working tree's lock.

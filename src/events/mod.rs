@@ -20,6 +20,7 @@ pub use audit::{Audit, WithAudit, audit_folder};
 pub use emitter::Emitter;
 pub use fold::{
     Counters, CriterionView, CurrentIteration, RunEnd, RunStart, RunStatus, RunView, Wait,
+    WorkerView,
 };
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};

@@ -36,7 +36,7 @@ impl Event {
 }
 
 /// How many criteria there are and how many are open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// All of them.
     pub total: usize,
@@ -145,6 +145,15 @@ pub enum EventKind {
         criterion: CriterionKey,
         /// Its 1-based line in TASK.md.
         line: usize,
+        /// 1 for the first attempt.
+        attempt: u32,
+    },
+    /// The work of a worker waits to land.
+    WorkerHandedIn {
+        /// Its number.
+        worker: usize,
+        /// The criterion.
+        criterion: CriterionKey,
     },
     /// A prompt was sent.
     PromptSent {
@@ -456,6 +465,7 @@ impl EventKind {
             | Self::BaselineChecked { .. }
             | Self::AgentStarted { .. }
             | Self::WorkerStarted { .. }
+            | Self::WorkerHandedIn { .. }
             | Self::SignAdded { .. }
             | Self::CriterionBlocked { .. }
             | Self::CriterionSkipped { .. }

@@ -24,6 +24,8 @@ use crate::sys::clock::Clock;
 struct Entry {
     timestamp: String,
     iteration: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<usize>,
     /// The tool's name; `check` for a verify command and `recipe` for a recipe that the
     /// runner ran, `stop_check` for its findings when the agent wanted to end its turn, `event`
     /// for an event of a provider that people are shown.
@@ -77,12 +79,15 @@ pub struct ActivityLog {
     entries: Vec<Entry>,
     /// The iteration that began last.
     iteration: u32,
+    /// The worker whose turn it was.
+    worker: Option<usize>,
 }
 
 impl ActivityLog {
     /// Appends to this file, with times of this clock's zone.
     pub fn new(path: PathBuf, clock: Clock) -> Self {
-        Self { kept: BufferedFile::new(path, Tail::Torn), clock, entries: Vec::new(), iteration: 0 }
+        let kept = BufferedFile::new(path, Tail::Torn);
+        Self { kept, clock, entries: Vec::new(), iteration: 0, worker: None }
     }
 
     /// Writes only lines that the file does not have yet, for the events of a run that died.
@@ -167,6 +172,7 @@ impl ActivityLog {
         self.entries.push(Entry {
             timestamp,
             iteration,
+            worker: self.worker,
             operation: call.kind.clone(),
             args: call.input.clone(),
             approved,
@@ -199,6 +205,7 @@ impl ActivityLog {
         self.entries.push(Entry {
             timestamp: self.timestamp(time),
             iteration,
+            worker: self.worker,
             operation: operation.to_owned(),
             args,
             approved: true,
@@ -253,6 +260,7 @@ impl Reporter for ActivityLog {
                 self.decided(Entry {
                     timestamp: self.timestamp(event.time),
                     iteration: *iteration,
+                    worker: self.worker,
                     operation: tool.clone(),
                     args: input.clone(),
                     approved,
@@ -280,24 +288,17 @@ impl Reporter for ActivityLog {
             }
             EventKind::StopChecked { iteration, session, findings, sent_back, .. } => {
                 let found: Vec<&str> = findings.iter().map(|it| it.message.as_str()).collect();
-                self.entries.push(Entry {
-                    timestamp: self.timestamp(event.time),
-                    iteration: *iteration,
-                    operation: "stop_check".to_owned(),
-                    args: json!({ "sent_back": sent_back }),
-                    approved: true,
-                    result: if found.is_empty() { Success::Success } else { Success::Failed },
-                    rule: None,
-                    reason: (!found.is_empty()).then(|| found.join(" ")),
-                    asked: Vec::new(),
-                    session: Some(session.clone()),
-                    call: None,
-                    exit: None,
-                    note: None,
-                    state: State::Done,
-                });
+                let result = if found.is_empty() { Success::Success } else { Success::Failed };
+                let args = json!({ "sent_back": sent_back });
+                self.ran(event.time, *iteration, "stop_check", args, result);
+                if let Some(entry) = self.entries.last_mut() {
+                    entry.reason = (!found.is_empty()).then(|| found.join(" "));
+                    entry.session = Some(session.clone());
+                }
             }
-            EventKind::IterationStarted { iteration, .. } => self.iteration = *iteration,
+            EventKind::IterationStarted { iteration, worker, .. } => {
+                (self.iteration, self.worker) = (*iteration, *worker);
+            }
             EventKind::EventPushed { provider, stream, text, surfaced: true, .. } => {
                 let text = format::sentence(text);
                 let args = json!({ "provider": provider, "stream": stream, "text": text });
@@ -309,6 +310,7 @@ impl Reporter for ActivityLog {
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::WorkerStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
             | EventKind::PromptSent { .. }
             | EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }

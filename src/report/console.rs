@@ -1,6 +1,7 @@
-//! The screen of a run: one live line for the current iteration, one line for each result.
+//! The screen of a run: one live line for the current iteration, or for each worker, and one line for
+//! each result.
 //!
-//! Invariant: printed lines are permanent; only the live line is redrawn. If standard output is not
+//! Invariant: printed lines are permanent; only the live lines are redrawn. If standard output is not
 //! a terminal, there is no `Console`; `Plain` is used instead.
 
 use std::sync::Arc;
@@ -8,13 +9,15 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use console::{Style, Term};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle, TermLike};
+use indicatif::{ProgressBar, TermLike};
 
-use super::live_line::LiveLine;
+use super::live_line::{LiveLine, Refresh};
 use super::repeats::Repeats;
+use super::worker_lines::WorkerLines;
 use super::{format, providers, summary};
 use crate::model::{
-    Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Totals, Verdict, VerdictResult,
+    Answer, CriterionKey, Decided, Event, EventKind, ReportError, Reporter, Totals, Verdict,
+    VerdictResult,
 };
 use crate::sys::clock::Clock;
 
@@ -27,22 +30,21 @@ pub enum Colors {
     Off,
 }
 
-/// When the live line is drawn again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refresh {
-    /// At this interval, so that people see the elapsed time move.
-    Every(Duration),
-    /// With each event only.
-    OnEvent,
-}
-
 /// Draws a run on a terminal.
 pub struct Console {
     terminal: LiveLine,
     colors: Colors,
-    refresh: Refresh,
     clock: Clock,
+    criteria: Totals,
+    /// When the run began.
+    started: Option<DateTime<Utc>>,
+    /// The worker whose work lands.
+    worker: Option<usize>,
+    /// When the iteration began.
+    began: Option<DateTime<Utc>>,
     live: Option<Live>,
+    /// What the workers do, if there are several jobs.
+    workers: Option<WorkerLines>,
     /// The denials of this iteration.
     denials: Repeats,
 }
@@ -57,7 +59,6 @@ struct Live {
 /// The iteration on the live line.
 struct Iteration {
     criterion: CriterionKey,
-    since: DateTime<Utc>,
     calls: u64,
     denied: u64,
     tokens: Option<u64>,
@@ -67,7 +68,8 @@ impl Console {
     /// Draws on standard output; `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` set the colors.
     /// Returns `None` if standard output is not a terminal, or cannot draw a line again.
     pub fn stdout(clock: Clock) -> Option<Self> {
-        let terminal = Term::stdout();
+        // Whole pictures: what is drawn piece by piece flickers.
+        let terminal = Term::buffered_stdout();
         if !terminal.is_term() || std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
             return None;
         }
@@ -84,11 +86,15 @@ impl Console {
         clock: Clock,
     ) -> Self {
         Self {
-            terminal: LiveLine::new(terminal),
+            terminal: LiveLine::new(terminal, refresh, clock),
             colors,
-            refresh,
             clock,
+            criteria: Totals::default(),
+            started: None,
+            worker: None,
+            began: None,
             live: None,
+            workers: None,
             denials: Repeats::default(),
         }
     }
@@ -98,8 +104,15 @@ impl Console {
         self.terminal.clone()
     }
 
-    /// Prints a permanent text above the live line.
+    /// Prints a permanent text above the live lines, of this worker if its work lands.
     fn print(&self, text: &str) -> Result<(), ReportError> {
+        match self.worker {
+            Some(worker) => self.print_as(&format!("worker {worker}: {}", text.trim_start())),
+            None => self.print_as(text),
+        }
+    }
+
+    fn print_as(&self, text: &str) -> Result<(), ReportError> {
         self.write(&format::wrapped(text, self.terminal.columns(), 2).join("\n"))
     }
 
@@ -114,20 +127,8 @@ impl Console {
     /// Begins a live line; `lead` precedes its message.
     fn begin(&mut self, lead: &str, since: DateTime<Utc>, iteration: Option<Iteration>) {
         self.end();
-        let clock = self.clock;
-        let elapsed = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-            // The line is drawn again in a moment, so a failure does not matter.
-            let _ = out.write_str(&format::duration(format::millis(since, clock.now())));
-        };
-        let style =
-            ProgressStyle::with_template(&format!("{{spinner}} {lead}{{since}} · {{wide_msg}}"))
-                .unwrap_or_else(|_| ProgressStyle::default_spinner())
-                .with_key("since", elapsed);
-        let bar = self.terminal.add(ProgressBar::new_spinner().with_style(style));
-        match self.refresh {
-            Refresh::Every(interval) => bar.enable_steady_tick(interval),
-            Refresh::OnEvent => {}
-        }
+        let template = format!("{{spinner}} {lead}{{since}} · {{wide_msg}}");
+        let bar = self.terminal.begin(&template, since, 1);
         self.live = Some(Live { bar, iteration });
         self.tell();
     }
@@ -155,9 +156,17 @@ impl Console {
         }
     }
 
-    fn wait(&mut self, event: &Event, until: DateTime<Utc>, reason: &str) {
+    fn waiting(&self, until: DateTime<Utc>, reason: &str) -> String {
         let until = self.clock.local(until).format("%F %H:%M");
-        let message = format!("waiting until {until}: {}", format::sentence(reason));
+        format!("waiting until {until}: {}", format::sentence(reason))
+    }
+
+    fn wait(&mut self, event: &Event, until: DateTime<Utc>, reason: &str) {
+        if self.worker.is_some() {
+            // It is over.
+            return;
+        }
+        let message = self.waiting(until, reason);
         if self.live.is_none() {
             self.begin("", event.time, None);
         }
@@ -178,15 +187,6 @@ impl Console {
         self.denials.counts().iter().try_for_each(|line| self.print(line))
     }
 
-    /// The time since the iteration began.
-    fn millis(&self, event: &Event) -> u64 {
-        let since = match &self.live {
-            Some(Live { iteration: Some(iteration), .. }) => iteration.since,
-            Some(Live { iteration: None, .. }) | None => event.time,
-        };
-        format::millis(since, event.time)
-    }
-
     /// The result line: its mark and its first word in colour.
     fn result(&self, iteration: u32, verdict: &Verdict, said: &str) -> String {
         let (mark, style) = match verdict.result {
@@ -197,7 +197,8 @@ impl Console {
         };
         let (word, rest) = said.split_once(' ').unwrap_or((said, ""));
         let word = self.painted(word, style.clone().bold());
-        format!("{} iteration {iteration}: {word} {rest}", self.painted(mark, style))
+        let by = self.worker.map(|worker| format!("worker {worker}: ")).unwrap_or_default();
+        format!("{} {by}iteration {iteration}: {word} {rest}", self.painted(mark, style))
     }
 }
 
@@ -209,6 +210,7 @@ impl Console {
         agent: &str,
         criteria: Totals,
     ) -> Result<(), ReportError> {
+        self.criteria = criteria;
         let name = self.painted(&format::sentence(task), Style::new().bold());
         self.print(&format!(
             "{name} ({}): {} of {} criteria open, agent {}",
@@ -217,6 +219,51 @@ impl Console {
             criteria.total,
             format::sentence(agent)
         ))
+    }
+
+    fn iteration_started(&mut self, event: &Event) {
+        let EventKind::IterationStarted { iteration, criterion, attempt, worker, .. } = &event.kind
+        else {
+            return;
+        };
+        self.denials = Repeats::default();
+        (self.worker, self.began) = (*worker, Some(event.began()));
+        if let (Some(worker), Some(workers)) = (worker, &mut self.workers) {
+            workers.proves(*worker, event.time, criterion);
+            return;
+        }
+        self.workers = None;
+        let lead = match attempt {
+            0 | 1 => format!("iteration {iteration} · "),
+            again => format!("iteration {iteration} · attempt {again} · "),
+        };
+        let told = Iteration { criterion: criterion.clone(), calls: 0, denied: 0, tokens: None };
+        self.begin(&lead, event.began(), Some(told));
+    }
+
+    fn iteration_ended(&mut self) {
+        self.end();
+        self.worker = None;
+        if let Some(workers) = &mut self.workers {
+            workers.proved(self.criteria);
+        }
+    }
+
+    fn tell_worker(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::WorkerStarted { worker, criterion, attempt, .. } => {
+                let since = self.started.unwrap_or(event.time);
+                let begin = || WorkerLines::new(self.terminal.clone(), since, self.criteria);
+                let workers = self.workers.get_or_insert_with(begin);
+                workers.begins(*worker, event.time, criterion, *attempt);
+            }
+            EventKind::WorkerHandedIn { worker, criterion } => {
+                if let Some(workers) = &mut self.workers {
+                    workers.hands_in(*worker, event.time, criterion);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -228,6 +275,7 @@ impl Reporter for Console {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         match &event.kind {
             EventKind::RunStarted { task, folder, agent, criteria, .. } => {
+                self.started = Some(event.time);
                 self.run_started(task, folder, agent, *criteria)?;
             }
             EventKind::Notice { message } => {
@@ -239,21 +287,7 @@ impl Reporter for Console {
                     self.print(&line)?;
                 }
             }
-            EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
-                self.denials = Repeats::default();
-                let lead = match attempt {
-                    0 | 1 => format!("iteration {iteration} · "),
-                    again => format!("iteration {iteration} · attempt {again} · "),
-                };
-                let told = Iteration {
-                    criterion: criterion.clone(),
-                    since: event.began(),
-                    calls: 0,
-                    denied: 0,
-                    tokens: None,
-                };
-                self.begin(&lead, event.began(), Some(told));
-            }
+            EventKind::IterationStarted { .. } => self.iteration_started(event),
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => {}
                 Answer::Deny => {
@@ -275,16 +309,24 @@ impl Reporter for Console {
             }
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 self.denied()?;
-                let millis = self.millis(event);
+                let millis = format::millis(self.began.unwrap_or(event.time), event.time);
                 self.end();
+                if let VerdictResult::Pass(_) = verdict.result {
+                    self.criteria.open = self.criteria.open.saturating_sub(1);
+                }
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
-                self.print(&self.result(*iteration, verdict, &said))?;
+                self.print_as(&self.result(*iteration, verdict, &said))?;
             }
-            EventKind::WorkerStarted { .. }
-            | EventKind::CriterionBlocked { .. }
+            EventKind::WorkerStarted { .. } | EventKind::WorkerHandedIn { .. } => {
+                self.tell_worker(event)
+            }
+            EventKind::CriterionBlocked { .. }
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {
+                if let EventKind::CriterionReopened { .. } = event.kind {
+                    self.criteria.open += 1;
+                }
                 if let Some(line) = format::standing(&event.kind) {
                     self.print(&line)?;
                 }
@@ -301,9 +343,10 @@ impl Reporter for Console {
                 }
             }
             EventKind::Waiting { until, reason } => self.wait(event, *until, reason),
-            EventKind::IterationEnded { .. } => self.end(),
+            EventKind::IterationEnded { .. } => self.iteration_ended(),
             EventKind::RunEnded { outcome, summary, .. } => {
                 self.end();
+                self.workers = None;
                 // The summary is printed even if a question still waits.
                 self.terminal.resume().map_err(gone)?;
                 let table = summary::render(outcome, summary, self.terminal.columns());
@@ -323,6 +366,20 @@ impl Reporter for Console {
             | EventKind::RecipeEnded { .. } => {}
         }
         Ok(())
+    }
+
+    fn on_live(&mut self, worker: usize, kind: &EventKind) {
+        let does = match kind {
+            EventKind::ToolDecided { tool, input, .. } => format::short_call(tool, input),
+            EventKind::ToolFinished { decided: Decided::NotNeeded, call, .. } => {
+                format::short_call(&call.kind, &call.input)
+            }
+            EventKind::Waiting { until, reason } => self.waiting(*until, reason),
+            _ => return,
+        };
+        if let Some(workers) = &mut self.workers {
+            workers.does(worker, &does);
+        }
     }
 }
 

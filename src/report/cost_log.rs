@@ -86,6 +86,7 @@ impl Reporter for CostLog {
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::WorkerStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
             | EventKind::IterationStarted { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }

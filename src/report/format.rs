@@ -150,6 +150,15 @@ pub(super) fn call(tool: &str, input: &Value) -> String {
     format!("{} `{}`", shown(tool, 40), shown(&text, CRITERION))
 }
 
+/// The same where there is little room: of a path, its end.
+pub(super) fn short_call(tool: &str, input: &Value) -> String {
+    let path =
+        ["path", "file_path", "fileName"].into_iter().find_map(|key| input.get(key)?.as_str());
+    let Some(path) = path else { return call(tool, input) };
+    let end = path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..]);
+    format!("{} `{}`", shown(tool, 40), shown(end, CRITERION))
+}
+
 /// The word for a proof.
 pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
@@ -326,8 +335,8 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
         EventKind::CriterionBlocked { criterion, then, kept, denied } => {
             blocked(criterion, *then, kept.as_deref(), denied.as_deref())
         }
-        EventKind::WorkerStarted { worker, criterion: key, line } => {
-            format!("worker {worker} begins {} (line {line})", criterion(key))
+        EventKind::WorkerStarted { worker, criterion: key, line, attempt } => {
+            format!("worker {worker} begins {} (line {line}, attempt {attempt})", criterion(key))
         }
         EventKind::CriterionSkipped { criterion: key, reason, .. } => {
             format!("SKIPPED {}: {}", criterion(key), message(reason))

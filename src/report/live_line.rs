@@ -1,22 +1,42 @@
-//! The terminal of a run: permanent lines, and below them one live line.
+//! The terminal of a run: permanent lines, and below them the live ones.
 //!
 //! Invariant: nothing is drawn or printed while a question uses the terminal; lines from that
 //! time are printed afterwards. Drawing the live line never fails, because indicatif panics on
 //! an error; a closed terminal is noticed when a permanent line is written.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, TermLike};
+use chrono::{DateTime, Utc};
+use console::measure_text_width;
+use indicatif::{
+    MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
+};
+
+use super::format;
+use crate::sys::clock::Clock;
 
 /// Columns at the right that the live line leaves free. On Ctrl-C the terminal echoes `^C`
 /// behind it; in the last columns that would begin another line, and the live line would stay.
 const FREE: u16 = 4;
 
-/// A terminal with a live line; clones draw on the same one.
+/// When the live line is drawn again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// At this interval, so that people see the elapsed time move.
+    Every(Duration),
+    /// With each event only.
+    OnEvent,
+}
+
+/// A terminal with live lines; clones draw on the same one.
 #[derive(Clone, Debug)]
 pub struct LiveLine {
     terminal: Arc<dyn TermLike>,
+    refresh: Refresh,
+    clock: Clock,
     bars: MultiProgress,
     /// Lines that wait for the end of a question; `None` if there is no question.
     held: Arc<Mutex<Option<Vec<String>>>>,
@@ -24,9 +44,9 @@ pub struct LiveLine {
 
 impl LiveLine {
     /// Draws on this terminal.
-    pub(super) fn new(terminal: Arc<dyn TermLike>) -> Self {
+    pub(super) fn new(terminal: Arc<dyn TermLike>, refresh: Refresh, clock: Clock) -> Self {
         let bars = MultiProgress::with_draw_target(target(&terminal));
-        Self { terminal, bars, held: Arc::default() }
+        Self { terminal, refresh, clock, bars, held: Arc::default() }
     }
 
     /// Lets `ask` use the terminal: the live line goes away until it returns.
@@ -52,8 +72,27 @@ impl LiveLine {
         usize::from(self.terminal.width())
     }
 
-    pub(super) fn add(&self, bar: ProgressBar) -> ProgressBar {
-        self.bars.add(bar)
+    /// Begins a live line, below the others. `{since}` in its template is the time since then. It is
+    /// drawn again after so many of the intervals.
+    pub(super) fn begin(&self, template: &str, since: DateTime<Utc>, every: u32) -> ProgressBar {
+        let bar = ProgressBar::new_spinner().with_style(self.style(template, since));
+        let bar = self.bars.add(bar);
+        match self.refresh {
+            Refresh::Every(interval) => bar.enable_steady_tick(interval * every),
+            Refresh::OnEvent => {}
+        }
+        bar
+    }
+
+    pub(super) fn style(&self, template: &str, since: DateTime<Utc>) -> ProgressStyle {
+        let clock = self.clock;
+        let elapsed = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // The line is drawn again in a moment, so a failure does not matter.
+            let _ = out.write_str(&format::duration(format::millis(since, clock.now())));
+        };
+        ProgressStyle::with_template(template)
+            .unwrap_or_else(|_| ProgressStyle::default_spinner())
+            .with_key("since", elapsed)
     }
 
     pub(super) fn end(&self, bar: &ProgressBar) {
@@ -102,12 +141,13 @@ impl Drop for Resume<'_> {
 }
 
 fn target(terminal: &Arc<dyn TermLike>) -> ProgressDrawTarget {
-    ProgressDrawTarget::term_like(Box::new(Forgiving(Arc::clone(terminal))))
+    ProgressDrawTarget::term_like(Box::new(Forgiving(Arc::clone(terminal), AtomicUsize::new(0))))
 }
 
-/// Passes everything on and forgets failures.
+/// Passes everything on and forgets failures. The second is the column: lines are filled up to the
+/// width that they may have, which is less than the terminal's, and so do not break by themselves.
 #[derive(Debug)]
-struct Forgiving(Arc<dyn TermLike>);
+struct Forgiving(Arc<dyn TermLike>, AtomicUsize);
 
 impl TermLike for Forgiving {
     fn width(&self) -> u16 {
@@ -139,10 +179,22 @@ impl TermLike for Forgiving {
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
+        let mut column = self.1.load(Relaxed);
+        if text == "\r" {
+            column = 0;
+        } else if !text.is_empty() {
+            if column >= usize::from(self.width()) {
+                self.write_line("")?;
+                column = 0;
+            }
+            column += measure_text_width(text);
+        }
+        self.1.store(column, Relaxed);
         self.0.write_str(text).or(Ok(()))
     }
 
     fn clear_line(&self) -> io::Result<()> {
+        self.1.store(0, Relaxed);
         self.0.clear_line().or(Ok(()))
     }
 

@@ -19,13 +19,14 @@ mod providers;
 mod repeats;
 mod stream_lines;
 mod summary;
+mod worker_lines;
 
 pub use activity_log::ActivityLog;
-pub use console::{Colors, Console, Refresh};
+pub use console::{Colors, Console};
 pub use cost_log::CostLog;
 pub use format::{count, details, harmless, judged, message, outcome, reopened};
 pub use json::Json;
-pub use live_line::LiveLine;
+pub use live_line::{LiveLine, Refresh};
 pub use night::{Changes, Night, NightCriterion, html, markdown, text};
 pub use plain::Plain;
 pub use premium::PremiumTable;

@@ -21,6 +21,8 @@ pub struct Plain {
     clock: Clock,
     width: usize,
     since: Option<DateTime<Utc>>,
+    /// The worker whose work lands.
+    worker: Option<usize>,
     /// The findings that were last sent back to the agent in this iteration.
     sent_back: Option<String>,
     /// The denials of this iteration.
@@ -40,6 +42,7 @@ impl Plain {
             clock,
             width,
             since: None,
+            worker: None,
             sent_back: None,
             denials: Repeats::default(),
             told: true,
@@ -61,12 +64,11 @@ impl Plain {
                 vec![format!("agent started: {name} (process {pid})")]
             }
             EventKind::IterationStarted { iteration, criterion, line, attempt, worker, .. } => {
-                self.since = Some(event.began());
+                (self.since, self.worker) = (Some(event.began()), *worker);
                 self.sent_back = None;
                 self.denials = Repeats::default();
-                let by = worker.map_or_else(String::new, |worker| format!(", worker {worker}"));
                 vec![format!(
-                    "iteration {iteration}: {} (line {line}, attempt {attempt}{by})",
+                    "iteration {iteration}: {} (line {line}, attempt {attempt})",
                     format::criterion(criterion)
                 )]
             }
@@ -139,6 +141,7 @@ impl Plain {
             } if !self.told => Vec::new(),
             EventKind::TurnEnded { turn, .. } => turn_ended(turn).into_iter().collect(),
             EventKind::PromptSent { .. }
+            | EventKind::WorkerHandedIn { .. }
             | EventKind::ToolFinished { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::RunEnded { .. } => Vec::new(),
@@ -212,7 +215,11 @@ impl Reporter for Plain {
         let time = self.clock.local(event.time).format("%T");
         let mut text = String::new();
         for line in self.lines(event) {
-            text.push_str(&format!("{time} {line}\n"));
+            let by = self.worker.map(|worker| format!("worker {worker}: ")).unwrap_or_default();
+            text.push_str(&format!("{time} {by}{line}\n"));
+        }
+        if let EventKind::IterationEnded { .. } = event.kind {
+            self.worker = None;
         }
         if let EventKind::RunEnded { outcome, summary, .. } = &event.kind {
             text.push('\n');

@@ -106,6 +106,7 @@ impl Reporter for ProgressMd {
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::WorkerStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }

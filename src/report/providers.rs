@@ -27,6 +27,7 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
         | EventKind::BaselineChecked { .. }
         | EventKind::AgentStarted { .. }
         | EventKind::WorkerStarted { .. }
+        | EventKind::WorkerHandedIn { .. }
         | EventKind::IterationStarted { .. }
         | EventKind::PromptSent { .. }
         | EventKind::ToolDecided { .. }

@@ -82,7 +82,7 @@ pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
     BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
-    is_git_setting,
+    clashes, is_git_setting,
 };
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};

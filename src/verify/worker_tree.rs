@@ -3,6 +3,7 @@
 //! Invariant: what was done in it stays until the next assignment, so it is saved before that. Its
 //! objects are borrowed from the repository, which it never changes.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks};
@@ -10,6 +11,9 @@ use super::commit_hooks::CommitHooks;
 use super::error::VerifyError;
 use super::proof_room::ProofRoom;
 use crate::model::Oid;
+
+/// What a file takes on most disks is a multiple of this.
+const BLOCK: u64 = 4096;
 
 /// A worker's tree.
 #[derive(Debug)]
@@ -37,6 +41,21 @@ impl WorkerTree {
     /// Its root.
     pub fn work(&self) -> &Path {
         self.room.work()
+    }
+
+    /// The disk space that it takes, in bytes.
+    pub fn disk_use(&self) -> u64 {
+        let (mut waiting, mut bytes) = (vec![self.work().to_owned()], 0);
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.metadata() {
+                    Ok(meta) if meta.is_dir() => waiting.push(entry.path()),
+                    Ok(meta) => bytes += meta.len().next_multiple_of(BLOCK),
+                    Err(_) => {}
+                }
+            }
+        }
+        bytes
     }
 
     /// Folders of objects: where they are, and where the tree looks for them.

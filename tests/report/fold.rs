@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_copilot::events::{Journal, JournalLine, RunStatus, RunView, follow};
+use ralph_copilot::events::{Journal, JournalLine, RunStatus, RunView, WorkerView, follow};
 use ralph_copilot::model::{Event, EventKind, Outcome, Proof, RunId};
 use ralph_copilot::sys::lock::Holder;
 
@@ -142,4 +142,47 @@ fn the_end_is_what_the_run_said() {
     let end = view(&sample_run::events()).end.expect("an end");
     assert_eq!(end.exit_code, 4);
     assert!(matches!(end.outcome, Outcome::Stuck { .. }));
+}
+
+#[test]
+fn workers_are_at_work_then_their_work_waits_then_lands_and_all_end_with_the_run() {
+    let sample = sample_run::events();
+    let told = |kind| Event { kind, ..sample[0].clone() };
+    let key = |text: &str| sample_run::key(text);
+    let begins = |worker, text, attempt| {
+        told(EventKind::WorkerStarted { worker, criterion: key(text), line: 7, attempt })
+    };
+    let hands_in = |worker, text| told(EventKind::WorkerHandedIn { worker, criterion: key(text) });
+    let mut landing =
+        sample.iter().find(|it| matches!(it.kind, EventKind::IterationStarted { .. })).cloned();
+    let landing = landing.as_mut().expect("an iteration");
+    let EventKind::IterationStarted { criterion, attempt, worker, .. } = &mut landing.kind else {
+        unreachable!("it is one")
+    };
+    (*criterion, *attempt, *worker) = (key("b"), 2, Some(2));
+    let mut view = RunView::default();
+    let short = |view: &RunView| {
+        let of = |it: &WorkerView| (it.worker, it.criterion.text.clone(), it.attempt);
+        let both = [&view.at_work, &view.to_land];
+        both.map(|them| them.iter().map(of).collect::<Vec<_>>())
+    };
+    let is = |worker: usize, text: &str, attempt: u32| (worker, text.to_owned(), attempt);
+    for event in [begins(2, "b", 2), begins(1, "a", 1), hands_in(2, "b"), begins(2, "c", 1)] {
+        view.apply(&event);
+    }
+    assert_eq!(short(&view), [vec![is(1, "a", 1), is(2, "c", 1)], vec![is(2, "b", 2)]]);
+    view.apply(landing);
+    assert_eq!(short(&view), [vec![is(1, "a", 1), is(2, "c", 1)], vec![]]);
+    // It is proven, and a file is in its way.
+    view.apply(&hands_in(2, "b"));
+    assert_eq!(short(&view)[1], [is(2, "b", 2)]);
+    // A worker that died has nothing to hand in.
+    let EventKind::IterationStarted { criterion, .. } = &mut landing.kind else {
+        unreachable!("it is one")
+    };
+    *criterion = key("a");
+    view.apply(landing);
+    assert_eq!(short(&view)[0], [is(2, "c", 1)]);
+    view.apply(sample.last().expect("the end"));
+    assert_eq!(short(&view), [vec![], vec![]]);
 }

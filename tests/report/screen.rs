@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{InMemoryTerm, TermLike};
-use ralph_copilot::model::{Event, EventKind, Reporter};
+use ralph_copilot::model::{CriterionKey, Event, EventKind, Reporter};
 use ralph_copilot::report::{Colors, Console, Refresh};
 use rustix::io::Errno;
 
@@ -186,4 +186,95 @@ fn the_end_of_a_run_is_printed_although_a_question_waits() {
         term.contents()
     });
     assert!(during.contains("tokens."), "{during}");
+}
+
+/// The first of the sample's events for which this holds, at this time of day.
+fn sampled(time: &str, of: impl Fn(&EventKind) -> bool) -> Event {
+    let found = sample_run::events().into_iter().find(|event| of(&event.kind));
+    Event { time: sample_run::at(&format!("2026-11-21T{time}Z")), ..found.expect("in the sample") }
+}
+
+fn told(time: &str, kind: EventKind) -> Event {
+    Event { kind, ..sampled(time, |_| true) }
+}
+
+fn key(text: &str) -> CriterionKey {
+    CriterionKey { text: text.to_owned(), occurrence: 0 }
+}
+
+fn begins(time: &str, worker: usize, text: &str, attempt: u32) -> Event {
+    told(time, EventKind::WorkerStarted { worker, criterion: key(text), line: 7, attempt })
+}
+
+/// The sample's first verdict, as the landing of a worker's work.
+fn landing(worker: usize) -> (Event, Event, Event) {
+    let mut start = sampled("14:04:10", |kind| matches!(kind, EventKind::IterationStarted { .. }));
+    let EventKind::IterationStarted { worker: by, turn_millis, .. } = &mut start.kind else {
+        unreachable!("it is one")
+    };
+    (*by, *turn_millis) = (Some(worker), 61_000);
+    let verdict = sampled("14:04:12", |kind| matches!(kind, EventKind::VerdictReached { .. }));
+    let end = sampled("14:04:12", |kind| matches!(kind, EventKind::IterationEnded { .. }));
+    (start, verdict, end)
+}
+
+fn call(command: &str) -> EventKind {
+    let EventKind::ToolDecided {
+        iteration, session, call, tool, asked, answer, rule, reason, ..
+    } = sampled("14:04:00", |kind| matches!(kind, EventKind::ToolDecided { .. })).kind
+    else {
+        unreachable!("it is one")
+    };
+    let input = serde_json::json!({ "command": command });
+    EventKind::ToolDecided { iteration, session, call, tool, input, asked, answer, rule, reason }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_worker_has_a_live_line_under_a_head_line() {
+    let term = InMemoryTerm::new(20, 80);
+    let mut console = console(&term, Colors::Off);
+    let run = sampled("14:03:00", |kind| matches!(kind, EventKind::RunStarted { .. }));
+    feed(&mut console, &[run, begins("14:03:09", 1, sample_run::RETRY, 1)]);
+    feed(&mut console, &[begins("14:03:09", 2, "Short", 2)]);
+    tokio::time::advance(Duration::from_secs(70)).await;
+    console.on_live(2, &call("cargo test --package client"));
+    console.on_live(1, &call("one"));
+    console.on_live(3, &call("of nobody"));
+    insta::assert_snapshot!("workers_at_work", term.contents());
+    let handed_in = |worker, text| EventKind::WorkerHandedIn { worker, criterion: key(text) };
+    feed(&mut console, &[told("14:04:10", handed_in(1, sample_run::RETRY))]);
+    feed(&mut console, &[told("14:04:10", handed_in(2, "Short"))]);
+    console.on_live(1, &call("of nobody"));
+    assert!(term.contents().contains("1 of 4 done · 2 waiting to land"), "{}", term.contents());
+    let (start, verdict, end) = landing(1);
+    feed(&mut console, &[start, begins("14:04:10", 1, "Another", 1)]);
+    insta::assert_snapshot!("the_work_of_a_worker_lands", term.contents());
+    feed(&mut console, &[verdict, end]);
+    insta::assert_snapshot!("the_work_of_a_worker_has_landed", term.contents());
+    drop(console);
+    assert!(!term.contents().contains("done"), "{}", term.contents());
+    assert!(!term.contents().contains("idle"), "{}", term.contents());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lines_of_workers_leave_nothing_behind_on_any_terminal() {
+    for (rows, columns) in [(60, 40), (60, 200), (5, 80)] {
+        let term = InMemoryTerm::new(rows, columns);
+        let mut console = console(&term, Colors::Off);
+        for worker in 1..=16 {
+            feed(&mut console, &[begins("14:03:09", worker, "漢字 and more of a criterion", 2)]);
+            console.on_live(worker, &call("a command that is longer than what is shown of it"));
+            let kind = EventKind::Notice { message: format!("n{worker}") };
+            feed(&mut console, &[told("14:03:10", kind)]);
+        }
+        drop(console);
+        let left = term.contents();
+        let notes: Vec<&str> = left.lines().filter(|line| !line.is_empty()).collect();
+        let expected: Vec<String> = (1..=16).map(|number| format!("note: n{number}")).collect();
+        assert!(
+            expected.ends_with(&notes.iter().map(|it| it.to_string()).collect::<Vec<_>>()),
+            "{rows}x{columns}: {left}"
+        );
+        assert!(notes.len() == 16 || rows == 5, "{rows}x{columns}: {left}");
+    }
 }

@@ -368,6 +368,7 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::WorkerStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
             | EventKind::IterationStarted { .. }
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }

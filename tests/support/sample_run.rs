@@ -219,7 +219,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         CriterionReopened, CriterionSkipped, EventPushed, EventsInjected, GatewayStarted,
         IterationEnded, Notice, ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded,
         RecipeProgress, RecipeStarted, RunEnded, RunStarted, SignAdded, TaskCheckFailed,
-        ToolsChanged, Waiting, WorkerStarted,
+        ToolsChanged, Waiting, WorkerHandedIn, WorkerStarted,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -550,7 +550,8 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 reason: format!("`{WIDE}` before it is blocked"),
             },
         ),
-        (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7 }),
+        (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7, attempt: 1 }),
+        (0, WorkerHandedIn { worker: 2, criterion: key(RETRY) }),
         (
             10,
             RunEnded {

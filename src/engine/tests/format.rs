@@ -77,6 +77,7 @@ pub(super) fn told(event: &Event) -> String {
         other @ (EventKind::RunStarted { .. }
         | EventKind::AgentStarted { .. }
         | EventKind::WorkerStarted { .. }
+        | EventKind::WorkerHandedIn { .. }
         | EventKind::ToolDecided { .. }
         | EventKind::GatewayStarted { .. }
         | EventKind::ProviderBound { .. }

@@ -8,6 +8,7 @@
 mod alternates;
 mod back;
 mod branch;
+mod clashes;
 mod content;
 mod dissolve;
 mod edited;
@@ -41,6 +42,7 @@ mod tree_files;
 mod write;
 
 pub use branch::BranchCommit;
+pub use clashes::clashes;
 pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;
 pub(super) use patch::patch;

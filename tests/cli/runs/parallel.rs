@@ -67,6 +67,19 @@ fn named(folder: &Path, name: &str) -> usize {
     counts.sum()
 }
 
+/// The texts of all files with such a name in a folder and below it.
+fn texts(folder: &Path, end: &str) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let texts = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => texts(&entry.path(), end),
+        Ok(_) if entry.file_name().to_string_lossy().ends_with(end) => {
+            std::fs::read_to_string(entry.path()).unwrap_or_default()
+        }
+        _ => String::new(),
+    });
+    texts.collect()
+}
+
 /// Processes that have something of this repository on their command line, with these lines.
 fn processes(repo: &Repo) -> Vec<(u32, String)> {
     let folder = repo.beside("");
@@ -388,4 +401,101 @@ fn workers_that_say_much_on_standard_error_do_not_stop() {
     let ran = finish(command);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     assert_eq!(proven(&repo).len(), 3);
+}
+
+#[test]
+fn each_line_of_a_workers_iteration_says_whose_it_is_and_the_first_how_much_disk_they_take() {
+    let repo = Repo::new(THREE);
+    let denied = HONEST.replace("steps: [", "on_reject: continue\n  steps: [{run: 'git push'}, ");
+    let ran = finish(repo.run_command(&denied, &["-j2"]));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().filter_map(|line| line.get(9..)).collect();
+    let disk = lines.iter().position(|line| line.starts_with("note: 2 workers; their trees take"));
+    let begins = lines.iter().position(|line| line.starts_with("worker 1 begins \"a is there\""));
+    assert!(disk.is_some() && disk < begins, "{}", ran.stdout);
+    let told = lines[disk.expect("a line")];
+    let size = told.split_once("(2 × ").and_then(|(_, size)| size.strip_suffix(" kB)"));
+    let size: u64 = size.and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+    // TASK.md alone takes a block, and so do git's files.
+    assert!((8..200).contains(&size), "{told}");
+    for worker in ["worker 1: ", "worker 2: "] {
+        for what in ["iteration ", "  Denied", "  `test -e ", "agent started: "] {
+            let of =
+                |line: &&&str| line.strip_prefix(worker).is_some_and(|it| it.starts_with(what));
+            assert!(lines.iter().find(of).is_some(), "{worker}{what}: {}", ran.stdout);
+        }
+    }
+    let without = |line: &&&str| line.starts_with("iteration ") || line.starts_with("  Denied");
+    assert_eq!(lines.iter().find(without), None, "{}", ran.stdout);
+    let activity = repo.read("tasks/demo/activity.log");
+    let workers: BTreeSet<Option<u64>> = activity
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .map(|line| line["worker"].as_u64())
+        .collect();
+    // What runs at the end is nobody's.
+    assert!(workers.is_superset(&[Some(1), Some(2)].into()), "{activity}");
+    let log = repo.ralph(&["log", "demo"]).stdout;
+    assert!(log.contains(" worker 2: iteration "), "{log}");
+}
+
+#[test]
+fn status_says_what_each_worker_is_at_and_what_waits_to_land_while_the_run_lives() {
+    let repo = Repo::new(
+        "- [ ] a is there\n  - verify: `test -e a.txt && sleep 3`\n\
+         - [ ] b is there\n  - verify: `test -e b.txt`\n\
+         - [ ] c is there\n  - verify: `test -e c.txt`\n",
+    );
+    let turns = "- match: b is there\n  steps: [{run: 'sleep 1; touch b.txt'}, \
+                 {tick: '{criterion}'}, {commit: b}]\n\
+                 - match: c is there\n  steps: [{run: 'sleep 60'}]\n";
+    let mut command = repo.run_command(&then_honest(turns), &["-j3", "--json"]);
+    let child = started(&mut command);
+    let status = || repo.ralph(&["status", "demo"]).stdout;
+    begun(&repo, 3);
+    let all = until("three at work", || Some(status()).filter(|it| it.contains("  worker 3, ")));
+    assert!(all.contains("  worker 3, attempt 1, since 20"), "{all}");
+    assert!(all.contains(" UTC: c is there"), "{all}");
+    let is_there = |said: &String| said.contains("  waits to land, by worker 2, since 20");
+    let waits = until("work that waits to land", || Some(status()).filter(is_there));
+    assert!(waits.contains("iteration 1, attempt 1: a is there"), "{waits}");
+    assert!(!waits.contains("  worker 2, attempt"), "{waits}");
+    assert!(!waits.contains("  worker 1, ") && !waits.contains("by worker 1,"), "{waits}");
+    let run = &repo.ralph(&["status", "demo", "--json"]).json()["run"];
+    assert_eq!(run["to_land"][0]["worker"], 2, "{run}");
+    assert_eq!(run["at_work"][0]["criterion"]["text"], "c is there", "{run}");
+    assert_eq!(run["at_work"][0]["attempt"], 1, "{run}");
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(143), "{}{}", ran.stdout, ran.stderr);
+    let after = status();
+    assert!(!after.contains("waits to land") && !after.contains("  worker "), "{after}");
+    let run = &repo.ralph(&["status", "demo", "--json"]).json()["run"];
+    assert!(run["at_work"].is_null() && run["to_land"].is_null(), "{run}");
+}
+
+#[test]
+fn the_next_attempt_is_told_where_it_conflicts_with_work_that_is_under_way() {
+    let repo = Repo::new(TWO);
+    let script = "memory: seen.txt\nturns:\n\
+                  - match: a is there\n  steps: [{run: 'echo a > shared; sleep 6; touch a.txt'}, \
+                  {tick: '{criterion}'}, {commit: a}]\n\
+                  - match: b is there\n  times: 1\n  steps: [{run: 'sleep 1; echo b > shared'}, \
+                  {tick: '{criterion}'}, {commit: b}]\n\
+                  - match: b is there\n  steps: [{run: 'sleep 2; touch b.txt'}, \
+                  {tick: '{criterion}'}, {commit: b}]\n";
+    let mut command = repo.run_command(script, &["-j2", "--json"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
+    let child = started(&mut command);
+    let told = "Work on `a is there` is under way that changes the same places of shared.";
+    let asked = until("a prompt that says so", || {
+        let prompts = texts(&repo.beside("tmp"), ".jsonl");
+        prompts.contains(told).then_some(prompts)
+    });
+    // Not the one that began with nothing.
+    assert!(!asked.contains("Work on `b is there` is under way"), "{asked}");
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(proven(&repo).len(), 2);
 }
