@@ -97,7 +97,7 @@ const NO_SETTINGS: [&str; 5] = [
     DEPTH_VARIABLE,
     SOCKET_VARIABLE,
     super::environment::NESTED,
-    super::crew::WORKER_VARIABLE,
+    crate::sys::env::WORKER_VARIABLE,
 ];
 
 /// Variables with our prefix that have no meaning. An empty variable counts as unset.

@@ -15,11 +15,10 @@ use super::args::words_of_run;
 use super::failure::Failure;
 use crate::engine::{Assignment, EngineError, Hire, WorkerLink, WorkerReport, WorkerReports};
 use crate::model::ExitCode;
+use crate::sys::env::WORKER_VARIABLE;
 use crate::sys::process::{Ladder, Supervised};
 use crate::verify::{SeenAt, WorkerTree};
 
-/// The variable that tells a worker's commands its number: for ports and databases of their own.
-pub(super) const WORKER_VARIABLE: &str = "RALPH_COPILOT_WORKER";
 /// How a worker is ended: it ends its agent first.
 const LADDER: Ladder = Ladder {
     close: Duration::from_millis(2500),

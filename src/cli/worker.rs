@@ -2,6 +2,7 @@
 //! input, events and answers go to standard output.
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::args::RunArgs;
@@ -18,6 +19,17 @@ use crate::sandbox::see_at;
 /// The signal that the end of standard input counts as.
 const TERM: i32 = 15;
 
+/// A runtime whose blocking reads nobody waits for, however this ends.
+struct InBackground(Option<Runtime>);
+
+impl Drop for InBackground {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Works in the tree that the run made.
 pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
@@ -32,8 +44,10 @@ pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
     let mut args = args.clone();
     args.settings.for_worker();
     let at = TaskContext::find(Some(root), &place.folder.join("TASK.md").to_string_lossy())?;
-    let runtime = runtime()?;
-    runtime.block_on(async {
+    // A read of standard input that no end of input follows is not waited for.
+    let runtime = InBackground(Some(runtime()?));
+    let Some(running) = &runtime.0 else { return Ok(0) };
+    running.block_on(async {
         let Assembled { parts, guards } = assemble(at, Some(root), &args).await?;
         let (give, orders) = mpsc::channel(1);
         let stop = parts.stop.clone();

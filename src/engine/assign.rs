@@ -16,8 +16,8 @@ use super::lessons::LESSONS;
 use super::run::Run;
 use super::wire::Assignment;
 use crate::model::{
-    Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, Record as _, Task,
-    TaskState, Weight,
+    Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, PathChange,
+    Record as _, Task, TaskState, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::{VerifyError, WorkerTree, clashes};
@@ -68,7 +68,7 @@ impl Run {
         let key = criterion.key.clone();
         let base = self.parts.repo.checkpoint()?.head;
         let mut state = self.state.clone();
-        let begin = self.beginning(criterion, &base)?;
+        let begin = self.beginning(criterion)?;
         if let Some(worked) = begin.as_ref().filter(|(_, worked)| *worked) {
             state.entry(&key).worked = Some(worked.0.clone());
         }
@@ -94,14 +94,10 @@ impl Run {
 
     /// The commit on which the next attempt begins, with the work of the last one, if that fits;
     /// and whether that counts as work.
-    fn beginning(
-        &mut self,
-        criterion: &Criterion,
-        base: &Oid,
-    ) -> Result<Option<(Oid, bool)>, EngineError> {
+    fn beginning(&mut self, criterion: &Criterion) -> Result<Option<(Oid, bool)>, EngineError> {
         let earlier = self.workers.as_ref().and_then(|it| it.attempts.get(&criterion.key)).cloned();
-        let Some(Earlier { base: since, commit, worked }) = earlier else { return Ok(None) };
-        if since == *base && commit == *base {
+        let Some(Earlier { base: since, commit, worked, .. }) = earlier else { return Ok(None) };
+        if commit == since || !self.parts.repo.reaches(&since)? {
             return Ok(None);
         }
         let (name, reason) = (String::new(), String::new());
@@ -123,8 +119,18 @@ impl Run {
         let checks = Arc::clone(&self.parts.checks);
         let options = self.check_options(self.parts.repo.root());
         if seat.fresh.take().as_ref() != Some(begin) {
-            seat.tree.begin(begin, (checks.as_ref(), &options)).await?;
+            let begun = seat.tree.begin(begin, (checks.as_ref(), &options)).await;
+            if let (Err(error), Some(rooms)) = (begun, &mut self.rooms) {
+                // An agent can break its tree.
+                tracing::warn!(%error, number, "the tree of a worker is made anew");
+                if let Some(process) = seat.process.take() {
+                    process.link.end().await;
+                }
+                seat.tree = rooms.worker_tree(number, self.parts.repo.commit_hooks()?)?;
+                seat.tree.begin(begin, (checks.as_ref(), &options)).await?;
+            }
         }
+        self.lay_leftovers(seat.tree.work(), key, begin)?;
         let root = self.parts.repo.root();
         // A human may be editing TASK.md, and lessons are ignored by git.
         let files = self.parts.layout.state_files();
@@ -165,6 +171,31 @@ impl Run {
         seat.process = Some(process);
         let (key, base, begun) = (key.clone(), base.clone(), Instant::now());
         seat.work = Some(AtWork { key, base, begun, events: Vec::new(), waiting: false });
+        Ok(())
+    }
+
+    /// Writes what the last attempt left uncommitted into a tree, where it fits: committed by nobody,
+    /// as it was.
+    fn lay_leftovers(
+        &self,
+        tree: &Path,
+        key: &CriterionKey,
+        begin: &Oid,
+    ) -> Result<(), EngineError> {
+        let earlier = self.workers.as_ref().and_then(|workers| workers.attempts.get(key));
+        let Some(Earlier { commit, kept, .. }) = earlier else { return Ok(()) };
+        let repo = self.parts.repo.as_ref();
+        for PathChange { path, .. } in repo.between(commit, kept)? {
+            let to = tree.join(&path);
+            let fits = repo.held(begin, &path)? == repo.held(commit, &path)?;
+            if !fits || self.parts.layout.is_state_file(&path) || !lies_in(tree, &to) {
+                continue;
+            }
+            match repo.held(kept, &path)? {
+                Some(bytes) => atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?,
+                None => drop(std::fs::remove_file(&to)),
+            }
+        }
         Ok(())
     }
 

@@ -104,6 +104,10 @@ pub(super) struct Workers {
     /// Some worker has handed in something.
     pub(super) answered: bool,
     pub(super) ending: Option<Outcome>,
+    /// Something worked in the run's own tree.
+    pub(super) worked_alone: bool,
+    /// The milliseconds of the last turn that was handed in, and of the last landing.
+    pub(super) took: (u64, u64),
 }
 
 /// A worker's place.
@@ -170,6 +174,15 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// The tokens of its turns, where the agent reported them.
+    pub(super) fn tokens(&self) -> Option<u64> {
+        let used = self.events.iter().filter_map(|event| match event {
+            EventKind::TurnEnded { turn, .. } => turn.usage.map(|usage| usage.total),
+            _ => None,
+        });
+        used.reduce(u64::saturating_add)
+    }
+
     /// The ref that keeps it, or the commit.
     pub(super) fn kept_as(&self) -> &str {
         self.kept.as_ref().map_or(self.work.head.as_str(), |kept| &kept.name)
@@ -193,7 +206,10 @@ fn keep(
 #[derive(Clone)]
 pub(super) struct Earlier {
     pub(super) base: Oid,
+    /// Its last commit.
     pub(super) commit: Oid,
+    /// The same with everything that was not committed.
+    pub(super) kept: Oid,
     /// It has a commit that counts as work.
     pub(super) worked: bool,
 }
@@ -213,6 +229,8 @@ impl Workers {
             deaths: HashMap::new(),
             answered: false,
             ending: None,
+            worked_alone: false,
+            took: (0, 0),
         }
     }
 
@@ -293,6 +311,7 @@ impl Workers {
             queued: self.queue.len(),
             waiting: self.seats.iter().any(|it| it.work.as_ref().is_some_and(|it| it.waiting)),
             ending: self.ending.as_ref(),
+            land_first: self.took.1.saturating_mul(self.queue.len() as u64) > self.took.0,
         }
     }
 }

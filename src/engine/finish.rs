@@ -112,6 +112,10 @@ impl Run {
     /// Saves the agent's uncommitted work under a ref and puts the working tree back, so that
     /// the next run starts on a clean one.
     fn keep_leftovers(&mut self) -> Result<(), EngineError> {
+        if self.workers.as_ref().is_some_and(|workers| !workers.worked_alone) {
+            // No agent works in this tree: what changed in it is the human's.
+            return Ok(());
+        }
         let parts = &self.parts;
         let human = &parts.preflight.human;
         let left = parts.repo.status()?.all().into_iter().any(|change| {

@@ -42,11 +42,15 @@ impl Run {
         };
         let delivery = workers.queue.remove(0);
         let (stopped, key) = (delivery.work.stopped.clone(), delivery.key.clone());
-        let before = self.last_head.clone();
+        let (before, began, turn) = (self.last_head.clone(), Instant::now(), delivery.work.millis);
         let outcome = match self.land(delivery).await? {
             Some(outcome) => Some(outcome),
             None => self.or_block(&key, stopped)?,
         };
+        if let Some(workers) = &mut self.workers {
+            let landing = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            workers.took = (turn, landing);
+        }
         if let Some(workers) = self.workers.as_mut().filter(|_| self.last_head != before) {
             // What was in the way may be gone.
             workers.try_again();
@@ -65,6 +69,15 @@ impl Run {
         let Some(iteration) = self.open_landing(&delivery)? else {
             return self.tell_kept(&delivery, "obsolete").map(|()| None);
         };
+        if !self.parts.repo.reaches(&delivery.base)? {
+            // A commit that the human took off the branch must not come back with the work.
+            let what = delivery.key.quoted();
+            self.notice(&format!(
+                "the commit on which {what} was worked on is no longer in the branch's history: it \
+                 is taken again"
+            ))?;
+            return self.leave(&iteration, &delivery, None);
+        }
         let key = &delivery.key;
         self.denials.entry(key.clone()).or_default().extend(&delivery.work.denials);
         let mut evidence = delivery.work.evidence.clone();
@@ -297,10 +310,12 @@ impl Run {
         if red.is_empty() {
             return Ok(None);
         }
-        // Those of other criteria are green on the tip, where they were proven.
+        // Those of criteria that landed meanwhile are green on the tip, where they were proven.
+        let since = self.landed_since(&iteration.task, &delivery.base)?;
         let mut own = plan(&iteration.task, CheckPhase::Baseline, self.baseline.millis());
         own.retain(|it| {
-            (it.whole_task || it.criteria.contains(key))
+            let landed = !it.whole_task && it.criteria.iter().all(|it| since.contains(it));
+            (!landed || it.criteria.contains(key))
                 && red.iter().any(|check| check.command == it.command)
         });
         let checks = Arc::clone(&self.parts.checks);
@@ -392,14 +407,20 @@ impl Run {
         } else {
             self.count_verdict(iteration, &evidence, &verdict)
         };
-        let goes_on = !verdict.repairs.contains(&Repair::BackToCheckpoint);
+        // What must not stay cannot be put back in a tree that another criterion has by now: the next
+        // attempt begins anew.
+        let goes_on = !verdict
+            .repairs
+            .iter()
+            .any(|repair| matches!(repair, Repair::BackToCheckpoint | Repair::RestoreFile(_)));
         // Everything else that it asks for never came to this tree.
         verdict.repairs.retain(|repair| *repair == Repair::ProgressLine);
         if let Some(workers) = &mut self.workers {
             match delivery.kept.as_ref().filter(|_| goes_on && !passed && !is_held) {
                 Some(kept) => {
-                    let (base, commit) = (delivery.base.clone(), kept.commit.clone());
-                    let earlier = Earlier { base, commit, worked: worked(&evidence).is_some() };
+                    let (base, commit) = (delivery.base.clone(), delivery.work.head.clone());
+                    let (kept, worked) = (kept.commit.clone(), worked(&evidence).is_some());
+                    let earlier = Earlier { base, commit, kept, worked };
                     workers.attempts.insert(key.clone(), earlier);
                 }
                 None => drop(workers.attempts.remove(key)),

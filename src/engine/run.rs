@@ -365,7 +365,12 @@ impl Run {
                 Step::Start(criterion) => self.assign(criterion).await.map(|()| None)?,
                 Step::Land => self.land_next().await.map(|()| None)?,
                 Step::Wait => self.wait_for_workers().await.map(|()| None)?,
-                Step::Alone(criterion) => self.iterate(criterion).await?,
+                Step::Alone(criterion) => {
+                    if let Some(workers) = &mut self.workers {
+                        workers.worked_alone = true;
+                    }
+                    self.iterate(criterion).await?
+                }
                 Step::Prove => self.prove(&task).await?,
             };
             if let Some(outcome) = outcome {
@@ -377,6 +382,15 @@ impl Run {
     fn next_together<'t>(&self, task: &'t Task) -> Step<'t> {
         let Some(workers) = &self.workers else { return Step::Prove };
         let busy = workers.busy();
-        schedule(task, &self.state, (&self.spent, &self.parts.limits), workers.crew(&busy))
+        // What was handed in has cost what it cost, whether it lands or not.
+        let mut spent = self.spent;
+        for delivery in workers.queue.iter().filter(|it| !it.counted) {
+            spent.premium_requests += delivery.work.premium_requests;
+            spent.tokens = match (spent.tokens, delivery.tokens()) {
+                (None, None) => None,
+                (before, more) => Some(before.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+            };
+        }
+        schedule(task, &self.state, (&spent, &self.parts.limits), workers.crew(&busy))
     }
 }

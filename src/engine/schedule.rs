@@ -22,6 +22,9 @@ pub(super) struct Crew<'a> {
     pub(super) queued: usize,
     /// A worker waits for a rate limit or an outage.
     pub(super) waiting: bool,
+    /// Landing what waits takes longer than a turn: a turn that began before it would begin on an
+    /// old tip, and all that landed meanwhile would be checked with its work.
+    pub(super) land_first: bool,
     /// Why the run ends, once everything has landed.
     pub(super) ending: Option<&'a Outcome>,
 }
@@ -54,6 +57,9 @@ pub(super) fn schedule<'t>(
     let rest = || if crew.queued > 0 { Step::Land } else { Step::Wait };
     if let Some(outcome) = crew.ending {
         return if at_rest { Step::Stop(outcome.clone()) } else { rest() };
+    }
+    if crew.land_first && crew.queued > 0 {
+        return Step::Land;
     }
     let mut ready = open_criteria(task, state)
         .filter(|it| !crew.busy.contains(&it.key) && is_ready(it, task, state));
@@ -147,6 +153,7 @@ mod tests {
                 idle: jobs - working.len(),
                 queued: queue.len(),
                 waiting: false,
+                land_first: dice.below(2) == 0,
                 ending: None,
             };
             match schedule(&task, &state, (&Spent::default(), &LIMITS), crew) {
@@ -203,7 +210,7 @@ mod tests {
 
     fn crew<'a>(busy: &'a BTreeSet<CriterionKey>, working: usize, idle: usize) -> Crew<'a> {
         let queued = busy.len() - working;
-        Crew { busy, working, idle, queued, waiting: false, ending: None }
+        Crew { busy, working, idle, queued, waiting: false, land_first: false, ending: None }
     }
 
     #[test]
@@ -236,6 +243,9 @@ mod tests {
         let next = |crew| schedule(&task, &state, (&Spent::default(), &LIMITS), crew);
         assert!(matches!(next(crew(&a, 1, 1)), Step::Start(_)));
         assert_eq!(next(Crew { waiting: true, ..crew(&a, 1, 1) }), Step::Wait);
+        assert!(matches!(next(crew(&a, 0, 2)), Step::Start(_)));
+        assert_eq!(next(Crew { land_first: true, ..crew(&a, 0, 2) }), Step::Land);
+        assert!(matches!(next(Crew { land_first: true, ..crew(&a, 1, 1) }), Step::Start(_)));
         let outcome = Outcome::Stuck { reason: "a".to_owned() };
         let ending = Some(&outcome);
         assert_eq!(next(Crew { ending, ..crew(&a, 1, 1) }), Step::Wait);

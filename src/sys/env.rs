@@ -66,10 +66,14 @@ pub fn is_git_context(name: &str) -> bool {
     ) || name.starts_with("GIT_CONFIG")
 }
 
+/// The variable that tells the commands of a worker's agent its number.
+pub const WORKER_VARIABLE: &str = "RALPH_COPILOT_WORKER";
+
 /// Returns whether a variable is internal to the runner or would switch the guard off. The depth
-/// is passed on: without it a child could launch the program again without end.
+/// is passed on: without it a child could launch the program again without end. So is the number
+/// of a worker, for ports and databases of its own.
 pub fn is_internal(name: &str) -> bool {
-    (name.starts_with("RALPH_") && name != super::depth::DEPTH_VARIABLE)
+    (name.starts_with("RALPH_") && ![super::depth::DEPTH_VARIABLE, WORKER_VARIABLE].contains(&name))
         || matches!(
             name,
             "COPILOT_ALLOW_ALL"

@@ -499,3 +499,156 @@ fn the_next_attempt_is_told_where_it_conflicts_with_work_that_is_under_way() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(proven(&repo).len(), 2);
 }
+
+/// Two criteria, the second of which is worked on honestly.
+fn with_b(turns: &str) -> String {
+    format!(
+        "memory: seen.txt\nturns:\n{turns}\
+         - match: a is there\n  steps: [{{run: touch a.txt}}, {{tick: '{{criterion}}'}}, {{run: \
+         'git add a.txt tasks && git commit -qm a'}}]\n\
+         - match: b is there\n  steps: [{{run: touch b.txt}}, {{tick: '{{criterion}}'}}, {{commit: b}}]\n"
+    )
+}
+
+#[test]
+fn a_worker_whose_tree_is_broken_ends_and_its_criterion_is_taken_again() {
+    for broken in ["git checkout -q --detach", "rm .git/HEAD", "rm -rf .git", "echo x > .git/index"]
+    {
+        let repo = Repo::new(TWO);
+        let turn = format!(
+            "- match: a is there\n  times: 1\n  steps: [{{write: {{path: p.sh, text: '{broken}'}}}}, \
+             {{run: 'sh p.sh; touch a.txt'}}]\n"
+        );
+        let mut command = repo.run_command(&with_b(&turn), &["-j2", "--sandbox=off"]);
+        let mut child = started(&mut command);
+        let ended = until("the run's end", || child.try_wait().expect("it is known"));
+        let ran = collect(child);
+        assert_eq!(ended.code(), Some(0), "{broken}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(proven(&repo).len(), 2, "{broken}");
+        assert_eq!(processes(&repo), vec![], "{broken}");
+    }
+}
+
+#[test]
+fn what_an_attempt_left_uncommitted_stays_uncommitted_in_the_next_one() {
+    let repo = Repo::with(TWO, &[("drop.sh", "rm junk.txt\n")]);
+    let first = "- match: a is there\n  times: 1\n  steps: [{run: 'touch a.txt; echo j > junk.txt; \
+                 echo n > notes.txt'}, {tick: '{criterion}'}, {run: 'git add a.txt tasks && git commit -qm a'}]\n\
+                 - match: a is there\n  times: 1\n  steps: [{run: 'sh drop.sh; \
+                 git add notes.txt && git commit -qm notes'}, {tick: '{criterion}'}, {commit: a}]\n";
+    let ran = repo.run(&with_b(first), &["-j2", "--sandbox=off"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let added = repo.git(&["log", "--all-match", "--format=", "--name-only", "main"]);
+    assert!(!added.lines().any(|name| name == "junk.txt"), "{added}");
+    assert_eq!(repo.read("notes.txt"), "n\n");
+    let told: Vec<_> =
+        verdicts(&ran).into_iter().filter(|(text, _)| text == "a is there").collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0].1, VerdictResult::Fail);
+}
+
+#[test]
+fn what_the_human_changes_meanwhile_stays_in_their_tree() {
+    for (flags, code) in [(&["--max-iterations", "1"][..], 3), (&["--stuck-threshold", "1"], 4)] {
+        let repo = Repo::new(TWO);
+        repo.write("tracked.txt", "one\n");
+        repo.commit("a file");
+        let hard = "- match: a is there\n  steps: [{run: 'sleep 1'}]\n";
+        let fixed = ["-j2", "--sandbox=off"];
+        let mut command = repo.run_command(&with_b(hard), &[&fixed[..], flags].concat());
+        let child = started(&mut command);
+        begun(&repo, 1);
+        repo.write("tracked.txt", "two\n");
+        repo.write("notes.txt", "mine\n");
+        repo.write("staged.txt", "staged\n");
+        repo.git(&["add", "staged.txt"]);
+        let ran = collect(child);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(repo.read("tracked.txt"), "two\n");
+        assert_eq!(repo.read("notes.txt"), "mine\n");
+        assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "staged.txt\n");
+    }
+}
+
+#[test]
+fn a_protected_file_that_one_attempt_changed_is_as_it_was_in_the_next() {
+    let task = format!("---\nprotect: [\"conf/**\"]\n---\n{TWO}");
+    let repo = Repo::with(&task, &[("conf/x", "old\n"), ("p.sh", "echo new > conf/x\n")]);
+    let first = "- match: a is there\n  times: 1\n  steps: [\
+                 {run: 'sh p.sh; touch a.txt'}, {tick: '{criterion}'}, {commit: a}]\n";
+    let ran = repo.run(&with_b(first), &["-j2", "--sandbox=off"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(repo.read("conf/x"), "old\n");
+}
+
+#[test]
+fn commands_of_a_worker_know_its_number() {
+    let turns = "- match: a is there\n  steps: [{run: 'sh number.sh a.txt'}, {tick: '{criterion}'}, {commit: a}]\n\
+                 - match: b is there\n  steps: [{run: 'sh number.sh b.txt'}, {tick: '{criterion}'}, {commit: b}]\n";
+    for tier in tiers() {
+        let script = "echo $RALPH_COPILOT_WORKER > $1\nsleep 0.5\n";
+        let repo = Repo::with(TWO, &[("number.sh", script)]);
+        let ran = repo.run(&with_b(turns), &["-j2", &format!("--sandbox={tier}")]);
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        let both = BTreeSet::from([repo.read("a.txt"), repo.read("b.txt")]);
+        assert_eq!(both, BTreeSet::from(["1\n".to_owned(), "2\n".to_owned()]), "{tier}");
+    }
+}
+
+#[test]
+fn tokens_of_work_that_waits_count_against_the_limit() {
+    let task: String = (0..8)
+        .map(|it| format!("- [ ] c{it} is there\n  - verify: `sleep 0.3; test -e c{it}`\n"))
+        .collect();
+    let turns: String = (0..8)
+        .map(|it| format!(
+            "- match: c{it} is there\n  steps: [{{run: touch c{it}}}, {{tick: '{{criterion}}'}}, \
+             {{usage: {{input: 4, output: 4}}}}, {{commit: c}}]\n"
+        ))
+        .collect();
+    let repo = Repo::new(&task);
+    let flags = ["-j2", "--sandbox=off", "--max-tokens", "20"];
+    let ran = repo.run(&format!("turns:\n{turns}"), &flags);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    let done = proven(&repo).len();
+    // One limit is passed before it is known, and the other worker is at work then.
+    assert!((3..=4).contains(&done), "{done} of 8");
+}
+
+#[test]
+fn work_that_breaks_what_was_proven_is_no_clash() {
+    let task = "- [ ] a is there\n  - id: a\n  - verify: `test -e a.txt`\n\
+                - [ ] b is there\n  - after: a\n  - verify: `test -e b.txt`\n\
+                - [ ] c is there\n  - after: a\n  - verify: `test -e c.txt`\n";
+    let repo = Repo::new(task);
+    let turns = "- match: b is there\n  steps: [{run: 'git rm -q a.txt; touch b.txt; sleep 1'}, \
+                 {tick: '{criterion}'}, {commit: b}]\n\
+                 - match: c is there\n  steps: [{say: no}]\n";
+    let flags = ["-j2", "--sandbox=off", "--stuck-threshold", "1", "--on-stuck", "skip"];
+    let ran = repo.run(&with_b(turns), &flags);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let told = verdicts(&ran);
+    let of_b: Vec<_> = told.iter().filter(|(text, _)| text == "b is there").collect();
+    assert_eq!(of_b, [&("b is there".to_owned(), VerdictResult::Fail)]);
+    assert_eq!(repo.read("a.txt"), "");
+}
+
+#[test]
+fn a_commit_that_the_human_took_off_the_branch_does_not_come_back() {
+    let repo = Repo::new(TWO);
+    repo.write("key.txt", "sk-1234\n");
+    repo.commit("a key by mistake");
+    let slow = "- match: a is there\n  times: 1\n  steps: [{run: 'touch a.txt; sleep 2'}, \
+                {tick: '{criterion}'}, {commit: a}]\n";
+    let mut command = repo.run_command(&with_b(slow), &["-j2", "--sandbox=off"]);
+    let child = started(&mut command);
+    begun(&repo, 2);
+    let with_key = repo.git(&["log", "--format=%H", "--grep", "a key by mistake"]);
+    let with_key = with_key.trim();
+    repo.git(&["rebase", "-q", "--onto", &format!("{with_key}~1"), with_key, "main"]);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let all = repo.git(&["rev-list", "main"]);
+    assert!(!all.contains(with_key), "it is back\n{}", ran.stdout);
+    assert_eq!(proven(&repo).len(), 2);
+}
