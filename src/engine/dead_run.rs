@@ -14,8 +14,8 @@ use super::past_runs::{AFTER, ending, last_sign_of_life, layout_of};
 use super::resumed::Resumed;
 use super::state;
 use super::unjudged::open_again;
-use crate::events::{CurrentIteration, Replay, RunStart, first, replay};
-use crate::model::{CriterionKey, EventKind, Reporter, RunId};
+use crate::events::{CurrentIteration, Replay, RunStart, RunView, first, replay};
+use crate::model::{CriterionKey, EventKind, Oid, Reporter, RunId};
 use crate::sys::atomic;
 use crate::task;
 use crate::verify::{
@@ -34,6 +34,9 @@ pub struct ResumeContext<'a> {
     /// Creates reporters that write only the lines missing in a task's files.
     pub reporters: &'a dyn Fn(&Layout) -> Vec<Box<dyn Reporter>>,
 }
+
+/// The file in a run's folder with the commit that is about to land.
+pub(super) const LANDING_FILE: &str = "landing";
 
 /// Who made the difference between the last checkpoint and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,8 @@ struct Dead<'d> {
     progress: Progress<'d>,
     /// Its uncommitted paths.
     left: Vec<PathBuf>,
+    /// Uncommitted files that are the human's: no agent worked in this tree.
+    human: Fingerprints,
     /// The message of the commit that puts the iteration back.
     record: String,
 }
@@ -164,7 +169,14 @@ impl ResumeContext<'_> {
             let meta = std::fs::symlink_metadata(repo.root().join(path));
             meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > than)
         };
-        let mut left: Vec<PathBuf> = dirty.into_iter().map(|change| change.path).collect();
+        let landing = self.landing(journal, view)?;
+        let is_ours = |path: &PathBuf| {
+            let of_landing = landing.as_ref().is_none_or(|paths| paths.contains(path));
+            of_landing || layout.is_state_file(path)
+        };
+        let dirty = dirty.into_iter().map(|change| change.path);
+        let (mut left, human): (Vec<PathBuf>, Vec<PathBuf>) = dirty.partition(is_ours);
+        let human = Fingerprints::below(repo.root(), human)?;
         let mut ownership = match leftovers(repo, layout, checkpoint)? {
             Leftovers::Nothing | Leftovers::Ours if start.human == 0 => Ownership::Ours,
             Leftovers::Nothing | Leftovers::Ours | Leftovers::Foreign => Ownership::Foreign,
@@ -182,13 +194,27 @@ impl ResumeContext<'_> {
             }
         }
         let run = &start.run;
-        Ok(Some(Dead { journal, told, run, layout, ownership, progress, left, record }))
+        Ok(Some(Dead { journal, told, run, layout, ownership, progress, left, human, record }))
+    }
+
+    /// The paths of the landing that a run with workers was cut off in; none if all that differs in
+    /// the tree is the run's.
+    fn landing(&self, journal: &Path, view: &RunView) -> Result<Option<Vec<PathBuf>>, EngineError> {
+        let worker = view.current.as_ref().map(|current| current.worker);
+        if !view.had_workers || worker == Some(None) {
+            return Ok(None);
+        }
+        let note = std::fs::read_to_string(journal.with_file_name(LANDING_FILE)).ok();
+        let Some((merged, current)) = note.map(Oid::new).zip(view.current.as_ref()) else {
+            return Ok(Some(Vec::new()));
+        };
+        let changes = self.repo.between(&current.checkpoint.head, &merged)?;
+        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
     }
 
     /// Saves the dead iteration's leftovers under a ref and puts the tree back to its checkpoint.
     fn put_back(&self, dead: &Dead<'_>, resumed: &mut Resumed) -> Result<(), EngineError> {
         let (repo, layout) = (self.repo, dead.layout);
-        let nothing_to_keep = Fingerprints::default();
         let now = repo.checkpoint()?;
         let number = dead.told.iteration;
         let mut attempt_refs = 0;
@@ -199,10 +225,10 @@ impl ResumeContext<'_> {
         if moves || !dead.left.is_empty() {
             let message = format!("{}iteration {number} was cut off", layout.prefix());
             let next = state::load(repo, layout)?.state.attempt_refs.max(1);
-            let kept = repo.save_attempt(layout, next, &message, &nothing_to_keep)?;
+            let kept = repo.save_attempt(layout, next, &message, &dead.human)?;
             let head = match dead.progress {
                 Progress::Unfinished(current) => {
-                    repo.back_to(&current.checkpoint, &nothing_to_keep)?;
+                    repo.back_to(&current.checkpoint, &dead.human)?;
                     &current.checkpoint.head
                 }
                 Progress::Recorded | Progress::PutBack(_) => {

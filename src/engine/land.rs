@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::EngineError;
 use super::crew::{AtWork, Delivery, Earlier, FileInTheWay};
+use super::dead_run::LANDING_FILE;
 use super::decide::Consequence;
 use super::evaluate::{not_run, tampering, tell_denied, tell_stuck};
 use super::evidence::worth_checking;
@@ -369,6 +370,9 @@ impl Run {
         let branch = &parts.preflight.checkpoint.branch;
         let message =
             format!("{}[{}] - by worker {}", parts.layout.prefix(), key.text, delivery.worker);
+        // After a crash, what is this landing's is told from what is the human's.
+        let note = parts.run_folder.join(LANDING_FILE);
+        atomic::write(&note, merged.as_str().as_bytes(), Durability::Machine, FileMode::Owner)?;
         parts.repo.land((branch, merged), &[], &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
@@ -450,6 +454,8 @@ impl Run {
             }
         };
         self.commit_state()?;
+        // Without it, nothing in the tree counts as a landing's.
+        drop(std::fs::remove_file(self.parts.run_folder.join(LANDING_FILE)));
         self.last_head = Some(self.parts.repo.checkpoint()?.head);
         self.end_iteration(iteration, delivery.work.millis)?;
         Ok(outcome)

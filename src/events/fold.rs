@@ -57,6 +57,9 @@ pub struct RunView {
     pub waiting: Option<Wait>,
     /// Its end.
     pub end: Option<RunEnd>,
+    /// Whether workers worked, each in a tree of its own.
+    #[serde(skip)]
+    pub had_workers: bool,
     /// Whether the last turn of the iteration in progress ended by itself.
     #[serde(skip)]
     whole: bool,
@@ -109,6 +112,9 @@ pub struct CurrentIteration {
     pub line: usize,
     /// Which attempt it is.
     pub attempt: u32,
+    /// The worker whose turn it was; none if it was in the run's own tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<usize>,
     /// Where the repository stood before it.
     pub checkpoint: Checkpoint,
     /// When it began.
@@ -222,6 +228,7 @@ impl RunView {
                 self.agent_pid = Some(*pid);
             }
             EventKind::WorkerStarted { worker, criterion, attempt, .. } => {
+                self.had_workers = true;
                 self.worker_starts(*worker, criterion, *attempt, event.time);
             }
             EventKind::WorkerHandedIn { worker, criterion } => {
@@ -328,7 +335,7 @@ impl RunView {
             line,
             attempt,
             checkpoint,
-            worker: _,
+            worker,
             turn_millis: _,
         } = &event.kind
         else {
@@ -348,6 +355,7 @@ impl RunView {
             criterion: criterion.clone(),
             line: *line,
             attempt: *attempt,
+            worker: *worker,
             checkpoint: checkpoint.clone(),
             since: event.began(),
             session: None,

@@ -652,3 +652,37 @@ fn a_commit_that_the_human_took_off_the_branch_does_not_come_back() {
     assert!(!all.contains(with_key), "it is back\n{}", ran.stdout);
     assert_eq!(proven(&repo).len(), 2);
 }
+
+#[cfg(debug_assertions)]
+#[test]
+fn what_the_human_changed_stays_after_a_crash_in_a_landing() {
+    for at in [75, 85, 95, 105] {
+        let repo = Repo::new(THREE);
+        repo.write("tracked.txt", "one\n");
+        repo.commit("a file");
+        let slow = HONEST.replace("steps: [", "steps: [{run: 'sleep 0.5'}, ");
+        let flags = ["-j3", "--sandbox=off"];
+        let mut command = repo.run_command(&slow, &flags);
+        command.env(ralph_copilot::sys::crash::CRASH_AT, at.to_string());
+        let child = started(&mut command);
+        begun(&repo, 1);
+        repo.write("tracked.txt", "mine, too\n");
+        repo.write("notes.txt", "mine\n");
+        let died = collect(child);
+        assert_eq!(died.code, None, "{at} is after the end\n{}", died.stdout);
+        let refused = repo.run(&slow, &flags);
+        let told = format!("{at}: {}{}", refused.stdout, refused.stderr);
+        assert_eq!(refused.code, Some(8), "{told}");
+        assert_eq!(repo.read("tracked.txt"), "mine, too\n", "{told}");
+        assert_eq!(repo.read("notes.txt"), "mine\n", "{told}");
+        let status = repo.status();
+        assert!(
+            status.contains(" M tracked.txt\n") && status.contains("?? notes.txt\n"),
+            "{status}"
+        );
+        repo.commit("mine");
+        let ran = repo.run(&slow, &flags);
+        assert_eq!(ran.code, Some(0), "{at}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(proven(&repo).len(), 3, "{at}");
+    }
+}
