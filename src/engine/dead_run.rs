@@ -169,7 +169,7 @@ impl ResumeContext<'_> {
             let meta = std::fs::symlink_metadata(repo.root().join(path));
             meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > than)
         };
-        let landing = self.landing(journal, view)?;
+        let landing = self.landing(journal, view);
         let is_ours = |path: &PathBuf| {
             let of_landing = landing.as_ref().is_none_or(|paths| paths.contains(path));
             of_landing || layout.is_state_file(path)
@@ -199,17 +199,18 @@ impl ResumeContext<'_> {
 
     /// The paths of the landing that a run with workers was cut off in; none if all that differs in
     /// the tree is the run's.
-    fn landing(&self, journal: &Path, view: &RunView) -> Result<Option<Vec<PathBuf>>, EngineError> {
+    fn landing(&self, journal: &Path, view: &RunView) -> Option<Vec<PathBuf>> {
         let worker = view.current.as_ref().map(|current| current.worker);
         if !view.had_workers || worker == Some(None) {
-            return Ok(None);
+            return None;
         }
         let note = std::fs::read_to_string(journal.with_file_name(LANDING_FILE)).ok();
         let Some((merged, current)) = note.map(Oid::new).zip(view.current.as_ref()) else {
-            return Ok(Some(Vec::new()));
+            return Some(Vec::new());
         };
-        let changes = self.repo.between(&current.checkpoint.head, &merged)?;
-        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+        // A torn note names no commit.
+        let changes = self.repo.between(&current.checkpoint.head, &merged).unwrap_or_default();
+        Some(changes.into_iter().map(|change| change.path).collect())
     }
 
     /// Saves the dead iteration's leftovers under a ref and puts the tree back to its checkpoint.

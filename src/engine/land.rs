@@ -370,9 +370,13 @@ impl Run {
         let branch = &parts.preflight.checkpoint.branch;
         let message =
             format!("{}[{}] - by worker {}", parts.layout.prefix(), key.text, delivery.worker);
-        // After a crash, what is this landing's is told from what is the human's.
+        // After a crash, what is this landing's is told from what is the human's. If the note is torn,
+        // the landing has not begun.
         let note = parts.run_folder.join(LANDING_FILE);
-        atomic::write(&note, merged.as_str().as_bytes(), Durability::Machine, FileMode::Owner)?;
+        std::fs::write(&note, merged.as_str()).map_err(|source| {
+            let operation = "write";
+            VerifyError::Io { operation, path: note, source }
+        })?;
         parts.repo.land((branch, merged), &[], &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
