@@ -52,7 +52,7 @@ pub struct Spent {
     pub premium_requests: u32,
     /// Tokens, if the agent reported them.
     pub tokens: Option<u64>,
-    /// Inconclusive verdicts in a row.
+    /// Inconclusive verdicts in a row on the criterion at hand.
     pub unclear: u32,
 }
 

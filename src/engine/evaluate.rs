@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::EngineError;
-use super::decide::{Consequence, after};
+use super::decide::{Consequence, Spent, after};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
 use super::proof::ProofDepth;
@@ -248,7 +248,6 @@ impl Run {
                 // Attempts at another criterion are not undone across this work.
                 self.origins.clear();
                 self.feedback.remove(key);
-                self.spent.unclear = 0;
             }
             VerdictResult::Fail => {
                 let entry = self.state.entry(key);
@@ -256,23 +255,25 @@ impl Run {
                 self.baseline.learn_open(&evidence.checks, key);
                 self.note_failure(key, evidence);
                 self.feedback.insert(key.clone(), verdict.findings.clone());
-                self.spent.unclear = 0;
             }
             VerdictResult::Held => {
                 self.feedback.remove(key);
-                self.spent.unclear = 0;
             }
             VerdictResult::Inconclusive => {
                 if verdict.findings.iter().any(|it| it.kind == FindingKind::Flaky) {
                     self.feedback.insert(key.clone(), verdict.findings.clone());
                 }
-                self.spent.unclear += 1;
             }
         }
+        // With several workers, others are judged in between.
+        let unclear = self.unclear.entry(key.clone()).or_default();
+        let is_unclear = verdict.result == VerdictResult::Inconclusive;
+        *unclear = if is_unclear { *unclear + 1 } else { 0 };
+        let spent = Spent { unclear: *unclear, ..self.spent };
         let entry = self.state.entry(key).clone();
-        let consequence = after(verdict, &entry, &self.spent, &self.parts.limits);
+        let consequence = after(verdict, &entry, &spent, &self.parts.limits);
         if matches!(consequence, Consequence::Block(_)) {
-            self.spent.unclear = 0;
+            self.unclear.remove(key);
         }
         consequence
     }

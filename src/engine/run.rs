@@ -212,6 +212,8 @@ pub struct Run {
     pub(super) kept_tasks: Vec<PathBuf>,
     /// The commits at which checks passed in the room in this run.
     pub(super) passed_at: HashMap<String, Oid>,
+    /// Inconclusive verdicts in a row on each criterion.
+    pub(super) unclear: HashMap<CriterionKey, u32>,
     /// How often checks of a criterion were flaky in the proof at the end.
     pub(super) flaky_at_end: HashMap<CriterionKey, u32>,
     /// What the project's commit hooks refuse.
@@ -267,6 +269,7 @@ impl Run {
             proven_head: None,
             kept_tasks: Vec::new(),
             passed_at: HashMap::new(),
+            unclear: HashMap::new(),
             flaky_at_end: HashMap::new(),
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
