@@ -193,6 +193,10 @@ impl Run {
         (worker, turn_millis, events): (usize, u64, &[EventKind]),
     ) -> Result<Option<Iteration>, EngineError> {
         self.follow_human()?;
+        // A human may have ticked it meanwhile: that proves nothing, and its work is here.
+        if self.state.find(key).is_none_or(|entry| entry.proof.is_none()) {
+            self.set_tick(key, Tick::Open)?;
+        }
         self.ready()?;
         let task = self.task()?;
         let found = task::find(&task, key).filter(|found| !found.checked).cloned();

@@ -686,3 +686,18 @@ fn what_the_human_changed_stays_after_a_crash_in_a_landing() {
         assert_eq!(proven(&repo).len(), 3, "{at}");
     }
 }
+
+#[test]
+fn a_tick_of_the_human_does_not_throw_the_work_away() {
+    let repo = Repo::new(TWO);
+    let slow = "- match: a is there\n  times: 1\n  steps: [{run: 'touch a.txt; sleep 1'}, \
+                {tick: '{criterion}'}, {commit: a}]\n";
+    let mut command = repo.run_command(&with_b(slow), &["-j2", "--sandbox=off"]);
+    let child = started(&mut command);
+    begun(&repo, 2);
+    let ticked = repo.ralph(&["tick", "demo", "1"]);
+    assert_eq!(ticked.code, Some(0), "{}", ticked.stderr);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(proven(&repo).len(), 2);
+}
