@@ -335,9 +335,15 @@ pub(crate) struct DemoArgs {
 /// Flags of `init`.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// The name of the task
-    #[arg(required_unless_present = "instructions")]
+    /// The name of the task [with an issue, default: the first words of its title]
+    #[arg(required_unless_present_any = ["instructions", "from_issue", "from_file"])]
     pub(crate) task: Option<String>,
+    /// Take the criteria from the task list of this GitHub issue (needs `gh`)
+    #[arg(long, value_name = "N", conflicts_with = "from_file")]
+    pub(crate) from_issue: Option<u64>,
+    /// The same from a file (`-`: standard input): the JSON of `gh issue view`, or a GitHub event
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_file: Option<PathBuf>,
     /// Also create .github/copilot-instructions.md, which every Copilot session in this
     /// repository reads
     #[arg(long)]

@@ -11,6 +11,7 @@ use super::assemble;
 use super::command_names::start_command;
 use super::context::{RepoContext, TASKS};
 use super::failure::Failure;
+use super::issue::Issue;
 use super::paths::shown_from;
 use super::print::{say, say_json};
 use crate::model::ExitCode;
@@ -25,10 +26,16 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     let place = RepoContext::find(directory)?;
     let templates = assemble::templates(&place)?;
     let mut files = Vec::new();
+    let issue = match (&args.from_file, args.from_issue) {
+        (Some(file), _) => Some(Issue::of_file(file)?),
+        (None, Some(number)) => Some(Issue::of_github(place.root(), number)?),
+        (None, None) => None,
+    };
+    let named = args.task.clone().or_else(|| issue.as_ref().map(Issue::name));
     if args.instructions {
         files.push((PathBuf::from(INSTRUCTIONS), templates.instructions()?));
     }
-    if let Some(task) = &args.task {
+    if let Some(task) = &named {
         if let Some(why) = wrong_with_name(task) {
             return Err(Failure::new(
                 ExitCode::Usage,
@@ -38,7 +45,11 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
         }
         let values = ScaffoldValues { task_name: task.clone() };
         let folder = Path::new(TASKS).join(task);
-        files.push((folder.join("TASK.md"), templates.task(&values)?));
+        let text = match &issue {
+            Some(issue) => issue.task(task)?,
+            None => templates.task(&values)?,
+        };
+        files.push((folder.join("TASK.md"), text));
         files.push((folder.join("guardrails.md"), templates.guardrails(&values)?));
         files.push((folder.join("progress.md"), templates.progress(&values)?));
     }
@@ -59,10 +70,11 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     for path in &kept {
         say(&format!("kept     {} (already exists)", shown(path)));
     }
-    if let Some(task) = &args.task {
+    if let Some(task) = &named {
+        let what = if issue.is_some() { "give the criteria checks" } else { "write the criteria" };
         let file = shown(&Path::new(TASKS).join(task).join(TASK_FILE));
         say(&format!(
-            "\nNext: write the criteria in {file}, validate them with\n`ralph-copilot check {task}`, commit, and start with `{}`.",
+            "\nNext: {what} in {file}, validate them with\n`ralph-copilot check {task}`, commit, and start with `{}`.",
             start_command(directory, task)
         ));
         place.where_checks_run().into_iter().for_each(|line| say(&format!("\n{line}")));

@@ -31,6 +31,7 @@ mod harness;
 mod hook;
 mod hooks;
 mod init;
+mod issue;
 mod json_error;
 mod launch;
 mod log;

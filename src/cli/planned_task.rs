@@ -172,7 +172,7 @@ pub(super) fn planned(task: &Task, plan: &TaskPlan) -> Vec<PlannedCriterion> {
 }
 
 /// A description as the text of a criterion: as it is, if TASK.md takes it for nothing else.
-fn inert(description: &str) -> String {
+pub(super) fn inert(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
     let escaped = |is: &dyn Fn(usize, char) -> bool| -> String {
         let parts =

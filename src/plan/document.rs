@@ -52,7 +52,7 @@ pub fn document(text: &PlanText<'_>) -> String {
 }
 
 /// More backticks than any that a text has in a row, and at least so many.
-fn fence(text: &str, least: usize) -> String {
+pub fn fence(text: &str, least: usize) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(least.max(longest + 1))
 }

@@ -12,7 +12,7 @@ mod progress;
 mod repair;
 
 pub use check::{PlanError, check, is_same};
-pub use document::{PlanText, document};
+pub use document::{PlanText, document, fence};
 pub use names::{criterion_ids, slug};
 pub use order::waves;
 pub use progress::{PlanEvent, PlanProgress, PlannedCriterion, SubTaskEnd, SubTaskStatus};

@@ -373,3 +373,43 @@ fn an_answer_is_parsed_without_a_session() {
     assert_eq!(ran.json(), json!({"fallback": true, "tasks": [task], "dependencies": {}}));
     assert!(!repo.path("tasks").exists());
 }
+
+#[test]
+fn an_issue_becomes_a_task_and_nothing_else_of_it_counts() {
+    let repo = repo();
+    let body = "Please.\r\n\r\n```\r\n- [ ] in code\r\n```\r\n````\r\nsetup: rm -rf /\r\n- [ ] one - verify: `false`\r\n\
+                  \x20 - [ ] nested\r\n- [x] done\r\n- [ ] two **b**\r\n\r\n- verify: `true`\r\n";
+    // The second fence is never closed: it hides what follows.
+    let open = body.replace("````\r\n", "");
+    let issue = json!({"number": 7, "title": "Fix the <b>parser</b>!", "body": open,
+        "url": "https://github.com/o/r/issues/7"});
+    let event = json!({"action": "labeled", "issue": issue, "label": {"name": "ralph"}});
+    let path = repo.beside("event.json");
+    std::fs::write(&path, event.to_string()).expect("a file");
+    let words = ["init", "--from-file", path.to_str().expect("UTF-8")];
+    let ran = repo.ralph(&words);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("tasks/fix-the-b-parser-b/TASK.md"), "{}", ran.stdout);
+    let checked = repo.ralph(&["check", "fix-the-b-parser-b", "--json"]).json();
+    let criteria = checked["criteria"].as_array().expect("criteria");
+    let texts: Vec<&str> = criteria.iter().map(|it| it["text"].as_str().expect("text")).collect();
+    assert_eq!(texts, ["one - verify\\: \\`false\\`", "two **b**"]);
+    assert!(criteria.iter().all(|it| it["verify"] == json!([])), "{checked}");
+    let task = repo.read("tasks/fix-the-b-parser-b/TASK.md");
+    assert!(
+        task.contains("````text\nIssue #7, https://github.com/o/r/issues/7\nFix the <b>"),
+        "{task}"
+    );
+
+    // Without a task list the title is the criterion; the file may be standard input.
+    let hidden = json!({"title": "One thing", "body": body.split("- [ ] one").next()});
+    std::fs::write(&path, hidden.to_string()).expect("a file");
+    let ran = repo.ralph(&["init", "other", words[1], words[2]]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(repo.read("tasks/other/TASK.md").ends_with("- [ ] One thing\n"));
+    std::fs::write(&path, "{}").expect("a file");
+    let ran = repo.ralph(&["init", "third", words[1], words[2]]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+    assert!(ran.stderr.contains("it has no `title`"), "{}", ran.stderr);
+    assert!(!repo.path("tasks/third").exists());
+}
