@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::planned_task::inert;
+use super::inert::inert;
 use super::planner;
 use super::print::complain;
 use crate::model::ExitCode;

@@ -30,6 +30,7 @@ mod guardian;
 mod harness;
 mod hook;
 mod hooks;
+mod inert;
 mod init;
 mod issue;
 mod json_error;
