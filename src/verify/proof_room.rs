@@ -136,6 +136,7 @@ impl ProofRoom {
         self.room.tidy()?;
         self.show(Shown { commit, edits: &[] }, to_run).await?;
         self.room.unstage(&self.human)?;
+        self.room.note_made()?;
         self.room.lay_hooks(hooks)
     }
 

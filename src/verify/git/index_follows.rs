@@ -2,7 +2,6 @@
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
@@ -10,7 +9,7 @@ use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
 use super::git_repo::GitRepo;
 use super::index_file::FLAGS;
 use super::locks::patiently;
-use super::suspects::{low, stamp, time};
+use super::suspects::{noted as noted_as, stamp};
 use crate::verify::error::VerifyError;
 
 impl GitRepo {
@@ -55,19 +54,7 @@ impl GitRepo {
             if held.kind() != Some(ObjectType::Blob) || repo.blob_path(&file).ok()? != held.id() {
                 return None;
             }
-            noted.push(IndexEntry {
-                ctime: time(meta.ctime(), meta.ctime_nsec())?,
-                mtime: time(meta.mtime(), meta.mtime_nsec())?,
-                dev: low(meta.dev()),
-                ino: low(meta.ino()),
-                mode,
-                uid: meta.uid(),
-                gid: meta.gid(),
-                file_size: low(meta.size()),
-                id: held.id(),
-                path: entry.path.clone(),
-                ..*entry
-            });
+            noted.push(IndexEntry { mode, id: held.id(), ..noted_as(entry, &meta)? });
         }
         if noted.is_empty() {
             return Some(Ok(()));

@@ -181,6 +181,21 @@ fn is_same(a: &IndexEntry, b: &IndexEntry) -> bool {
     noted(a) == noted(b) && times(a) == times(b) && a.id == b.id
 }
 
+/// An entry that says of its file that it is unchanged.
+pub(super) fn noted(entry: &IndexEntry, meta: &Metadata) -> Option<IndexEntry> {
+    Some(IndexEntry {
+        ctime: time(meta.ctime(), meta.ctime_nsec())?,
+        mtime: time(meta.mtime(), meta.mtime_nsec())?,
+        dev: low(meta.dev()),
+        ino: low(meta.ino()),
+        uid: meta.uid(),
+        gid: meta.gid(),
+        file_size: low(meta.size()),
+        path: entry.path.clone(),
+        ..*entry
+    })
+}
+
 /// What a look at the working tree is to find.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
@@ -401,10 +416,10 @@ fn mode(meta: &Metadata) -> Option<u32> {
 }
 
 /// The part of a number that an index holds.
-pub(super) fn low(number: u64) -> u32 {
+fn low(number: u64) -> u32 {
     (number & u64::from(u32::MAX)) as u32
 }
 
-pub(super) fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
+fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
     Some(IndexTime::new(i32::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))
 }

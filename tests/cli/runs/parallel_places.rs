@@ -1,0 +1,36 @@
+//! `--jobs`: the trees of workers, and what happens to them and to the human's.
+
+#![cfg(target_os = "linux")]
+
+use super::{THREE, then_honest};
+use crate::repo::Repo;
+use crate::tier::has_tier;
+
+/// The tiers in which workers can work here.
+fn tiers() -> Vec<&'static str> {
+    ["full", "partial", "off"].into_iter().filter(|tier| has_tier(tier)).collect()
+}
+
+/// `h.bin` is kept as `ENC:` and its line.
+fn with_filter(repo: &Repo) {
+    repo.git(&["config", "filter.x.clean", "sed s/^/ENC:/"]);
+    repo.git(&["config", "filter.x.smudge", "sed s/^ENC://"]);
+    repo.write(".gitattributes", "*.bin filter=x\n");
+    repo.write("h.bin", "here\n");
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "--quiet", "--message", "a filter"]);
+}
+
+#[test]
+fn files_that_a_filter_makes_are_no_changes_in_a_workers_tree() {
+    for tier in tiers() {
+        let repo = Repo::new(THREE);
+        with_filter(&repo);
+        let work = "- match: a is there\n  steps: [{run: 'grep -q ^here h.bin && touch a.txt'}, \
+                    {tick: '{criterion}'}, {commit: a}]\n";
+        let ran = repo.run(&then_honest(work), &["-j2", &format!("--sandbox={tier}")]);
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!((repo.read("h.bin").as_str(), repo.status().as_str()), ("here\n", ""));
+        assert_eq!(repo.git(&["show", "HEAD:h.bin"]), "ENC:here\n");
+    }
+}
