@@ -4,6 +4,7 @@
 //! Invariant: the branch moves by compare-and-swap, to a commit whose proof passed. What does not
 //! land stays under its ref, and the next attempt begins with it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -105,7 +106,8 @@ impl Run {
             return self.leave(&iteration, &delivery, None);
         }
         if let (VerdictResult::Pass(_), Some(merged)) = (&verdict.result, &merged) {
-            match self.bring_in(&iteration, merged, &delivery) {
+            let made = self.made_by_filters(&iteration.checkpoint.head, merged).await?;
+            match self.bring_in(&iteration, (merged, &made), &delivery) {
                 Ok(()) => {}
                 Err(EngineError::Verify(
                     error @ (VerifyError::InTheWay { .. } | VerifyError::Moved { .. }),
@@ -339,11 +341,25 @@ impl Run {
         verdict.findings.insert(0, Finding { kind: FindingKind::Clash, weight, message });
     }
 
+    /// What filters make of the files that differ between two commits: they run in the room alone.
+    async fn made_by_filters(
+        &mut self,
+        before: &Oid,
+        merged: &Oid,
+    ) -> Result<Vec<(PathBuf, Vec<u8>)>, EngineError> {
+        let changed = self.parts.repo.between(before, merged)?;
+        let paths: Vec<PathBuf> = changed.into_iter().map(|change| change.path).collect();
+        let checks = Arc::clone(&self.parts.checks);
+        let options = self.check_options(self.parts.repo.root());
+        let Some(rooms) = &mut self.rooms else { return Ok(Vec::new()) };
+        Ok(rooms.warm()?.made(merged, &paths, (checks.as_ref(), &options)).await?)
+    }
+
     /// Moves the branch and the tree to the proven commit, and ticks the criterion.
     fn bring_in(
         &mut self,
         iteration: &Iteration,
-        merged: &Oid,
+        (merged, made): (&Oid, &[(PathBuf, Vec<u8>)]),
         delivery: &Delivery,
     ) -> Result<(), EngineError> {
         let parts = &self.parts;
@@ -351,7 +367,7 @@ impl Run {
         let branch = &parts.preflight.checkpoint.branch;
         let message =
             format!("{}[{}] - by worker {}", parts.layout.prefix(), key.text, delivery.worker);
-        parts.repo.land((branch, merged), &[], &message, &parts.identity)?;
+        parts.repo.land((branch, merged), (&[], made), &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
         if !delivery.work.progress.is_empty() {

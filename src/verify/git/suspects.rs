@@ -14,6 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use git2::{IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree};
 
@@ -25,6 +26,8 @@ use crate::sys::visit;
 const MOST: usize = 1_000;
 /// Bits of an entry's flags that number the sides of a conflict.
 const STAGE: u16 = 0x3000;
+/// The kernel's clock for files stands still this long.
+pub(super) const TICK: Duration = Duration::from_millis(20);
 /// A file without content.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 

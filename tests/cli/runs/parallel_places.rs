@@ -34,3 +34,18 @@ fn files_that_a_filter_makes_are_no_changes_in_a_workers_tree() {
         assert_eq!(repo.git(&["show", "HEAD:h.bin"]), "ENC:here\n");
     }
 }
+
+#[test]
+fn work_on_files_that_a_filter_makes_lands_as_the_filter_makes_them() {
+    let repo = Repo::new(THREE);
+    with_filter(&repo);
+    let work = "- match: a is there\n  steps: [{run: 'echo changed > h.bin; echo new > n.bin; \
+                touch a.txt'}, {tick: '{criterion}'}, {commit: a}]\n";
+    let ran = repo.run(&then_honest(work), &["-j2"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    for (path, text) in [("h.bin", "changed\n"), ("n.bin", "new\n")] {
+        assert_eq!(repo.read(path), text);
+        assert_eq!(repo.git(&["show", &format!("HEAD:{path}")]), format!("ENC:{text}"));
+    }
+    assert_eq!(repo.status(), "");
+}

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use git2::{AttrCheckFlags, Repository};
 use sha2::{Digest as _, Sha256};
@@ -14,12 +13,10 @@ use super::made::Made;
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::io_error;
-use crate::verify::git::suspects::{Indexed, noted};
+use crate::verify::git::suspects::{Indexed, TICK, noted};
 
 /// A pointer is short; git-lfs itself reads no more.
 const LONGEST: u64 = 1024;
-/// The kernel's clock for files stands still this long.
-const TICK: Duration = Duration::from_millis(20);
 
 impl PrivateRepo {
     /// Looks at the files among these that have a filter, and makes those that git-lfs would.
@@ -86,6 +83,11 @@ impl PrivateRepo {
         let written =
             index.changed(made, |before, bytes| write(&at, bytes).map(|()| before.clone()));
         written.transpose().map(drop)
+    }
+
+    /// What a filter made of a file, if it is still that.
+    pub fn made_of(&self, path: &Path) -> Option<Vec<u8>> {
+        fs::read(self.work.join(path)).ok().filter(|_| self.is_as_made(path))
     }
 
     /// Does a file still have the filter's output?
