@@ -49,3 +49,26 @@ fn work_on_files_that_a_filter_makes_lands_as_the_filter_makes_them() {
     }
     assert_eq!(repo.status(), "");
 }
+
+#[test]
+fn the_settings_of_git_stay_closed_from_one_criterion_to_the_next() {
+    if !has_tier("full") {
+        return;
+    }
+    let task = format!("{THREE}- [ ] d is there\n  - verify: `test -e d.txt`\n");
+    let probe = "for it in config hooks/pre-commit info/exclude; do\n\
+                 true >> .git/$it && echo $it >> $1.txt\ndone\necho >> $1.txt\n";
+    let repo = Repo::with(&task, &[("probe.sh", probe)]);
+    let mut script = "turns:\n".to_owned();
+    for name in ["a", "b", "c", "d"] {
+        script.push_str(&format!(
+            "- match: {name} is there\n  steps: [{{run: 'sh probe.sh {name}'}}, \
+             {{tick: '{{criterion}}'}}, {{commit: {name}}}]\n"
+        ));
+    }
+    let ran = repo.run(&script, &["-j2", "--sandbox=full"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    for name in ["a", "b", "c", "d"] {
+        assert_eq!(repo.read(&format!("{name}.txt")), "\n", "{name}");
+    }
+}
