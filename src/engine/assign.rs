@@ -13,7 +13,7 @@ use super::EngineError;
 use super::crew::{AtWork, Delivery, Earlier, FromProcess, Heard, Process, Seat};
 use super::decide::open_criteria;
 use super::lessons::LESSONS;
-use super::run::Run;
+use super::run::{Run, RunParts};
 use super::wire::Assignment;
 use crate::model::{
     Criterion, CriterionKey, EventKind, HeldWork, Oid, Record as _, Task, TaskState,
@@ -245,11 +245,16 @@ impl Run {
             // No criterion is to blame.
             return Err(EngineError::Worker { number, how: how.to_owned() });
         }
-        let left = seat.tree.head().map(|head| (seat.tree.work().to_owned(), head));
+        let RunParts { layout, preflight, .. } = &self.parts;
+        let message = format!("{}[{}] - an attempt", layout.prefix(), work.key.text);
+        let saved = seat.tree.save(layout, &message, &preflight.human);
+        let saved = saved.inspect_err(|error| tracing::warn!(%error, "only commits are kept"));
+        let left = saved.ok().or_else(|| seat.tree.head());
+        let left = left.map(|commit| (seat.tree.work().to_owned(), commit));
         let mut kept = None;
-        if let Some((from, head)) = left.filter(|(_, head)| *head != work.base) {
+        if let Some((from, commit)) = left.filter(|(_, commit)| *commit != work.base) {
             let number = self.state.attempt_refs.max(1);
-            let of = (&head, &work.base);
+            let of = (&commit, &work.base);
             if let Ok(saved) = self.parts.repo.import(&from, of, &self.parts.layout, number) {
                 self.state.attempt_refs = saved.number.saturating_add(1);
                 kept = Some(saved.name);
@@ -257,7 +262,7 @@ impl Run {
         }
         let what = work.key.quoted();
         let seconds = work.begun.elapsed().as_secs();
-        let saved = kept.as_ref().map(|it| format!("; its commits are kept in {it}"));
+        let saved = kept.as_ref().map(|it| format!("; what it had done is kept in {it}"));
         let saved = saved.unwrap_or_default();
         self.record_lost(number, &work)?;
         self.notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;

@@ -140,6 +140,11 @@ impl ProofRoom {
         self.room.lay_hooks(hooks)
     }
 
+    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        self.room.settle()
+    }
+
     /// What filters make of these files of a commit.
     ///
     /// # Errors

@@ -2,8 +2,12 @@
 
 #![cfg(target_os = "linux")]
 
+use std::path::Path;
+use std::process::Command;
+
+use super::parallel::{notices, processes, started};
 use super::{THREE, then_honest};
-use crate::repo::Repo;
+use crate::repo::{Repo, collect, signal, until};
 use crate::tier::has_tier;
 
 /// The tiers in which workers can work here.
@@ -71,4 +75,38 @@ fn the_settings_of_git_stay_closed_from_one_criterion_to_the_next() {
     for name in ["a", "b", "c", "d"] {
         assert_eq!(repo.read(&format!("{name}.txt")), "\n", "{name}");
     }
+}
+
+#[test]
+fn what_a_worker_did_before_it_died_is_kept_without_running_anything() {
+    let repo = Repo::new(THREE);
+    let half = "- match: b is there\n  times: 1\n  steps: [{run: 'echo b > half-b; echo c > half-c; \
+                git add half-c && touch ready'}, {run: 'sleep 5'}]\n";
+    let script = format!("memory: seen.txt\n{}", then_honest(half));
+    let mut command = repo.run_command(&script, &["-j2", "--json", "--sandbox=off"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
+    let child = started(&mut command);
+    let git = until("the half-done work", || {
+        let mut find = Command::new("find");
+        let found = find.arg(repo.beside("tmp")).args(["-name", "ready"]).output().expect("find");
+        let at = String::from_utf8(found.stdout).expect("text");
+        Some(Path::new(at.trim()).parent().filter(|it| it.is_absolute())?.join(".git"))
+    });
+    let trap = repo.beside("trap");
+    let runs = format!("\n\tclean = touch {0}\n[core]\n\tfsmonitor = touch {0}\n", trap.display());
+    std::fs::write(git.join("config"), format!("[filter \"x\"]{runs}")).expect("written");
+    std::fs::write(git.join("info/attributes"), "* filter=x\n").expect("written");
+    std::fs::write(git.join("index.lock"), "").expect("written");
+    let is_its = |line: &&(u32, String)| line.1.contains(" --worker {\"number\":2,");
+    signal(processes(&repo).iter().find(is_its).expect("it").0, rustix::process::Signal::KILL);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let said = notices(&ran).into_iter().find(|it| it.starts_with("worker 2 died"));
+    let said = said.expect("it is said");
+    let (_, kept) = said.rsplit_once("is kept in ").expect("where it is kept");
+    for name in ["half-b", "half-c"] {
+        assert_eq!(repo.git(&["show", &format!("{kept}:{name}")]), format!("{}\n", &name[5..]));
+    }
+    assert!(!trap.exists());
 }

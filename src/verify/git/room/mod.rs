@@ -251,6 +251,19 @@ impl PrivateRepo {
         copy(from, &to, &|path| !is_sample(path)).map_err(io_error("copy hooks to", &to))
     }
 
+    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn settle(&self) -> Result<(), VerifyError> {
+        let Some(held) = &self.held else { return Ok(()) };
+        let head = self.head().map(|head| git2::Oid::from_str(head.as_str())).transpose();
+        let head = head.map_err(failed("read HEAD in", &self.work))?;
+        crate::sys::open_up(&self.work.join(".git"));
+        self.reset(Some(head.unwrap_or(held.head)), Some(&held.index))?;
+        self.note_made()
+    }
+
     /// Takes edits out of the index, so that no commit includes them. The files stay.
     ///
     /// # Errors
