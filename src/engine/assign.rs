@@ -264,8 +264,8 @@ impl Run {
         let seconds = work.begun.elapsed().as_secs();
         let saved = kept.as_ref().map(|it| format!("; what it had done is kept in {it}"));
         let saved = saved.unwrap_or_default();
-        self.record_lost(number, &work)?;
         self.notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;
+        self.record_lost(number, &work)?;
         if died < DEATHS {
             return Ok(());
         }
@@ -285,6 +285,7 @@ impl Run {
             process.link.dismiss();
         }
         let until = Instant::now() + LAST_WORDS;
+        let mut heard = Ok(());
         loop {
             let Some(workers) = &mut self.workers else { return Ok(()) };
             if workers.seats.iter().all(|seat| seat.work.is_none()) {
@@ -295,7 +296,8 @@ impl Run {
             else {
                 break;
             };
-            self.take(report).await?;
+            // The others are heard, too.
+            heard = heard.and(self.take(report).await);
         }
         let Some(workers) = &mut self.workers else { return Ok(()) };
         let processes = workers.seats.iter_mut().filter_map(|seat| seat.process.take());
@@ -303,7 +305,8 @@ impl Run {
         let put_off = workers.put_off.drain(..).map(|(delivery, _)| delivery);
         let left: Vec<Delivery> =
             std::mem::take(&mut workers.queue).into_iter().chain(put_off).collect();
-        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))
+        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))?;
+        heard
     }
 }
 

@@ -25,7 +25,9 @@ use crate::model::{
 use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PROGRESS, StateFiles, VerifyError, Warmth, plan, worked};
+use crate::verify::{
+    CheckPhase, PROGRESS, SavedAttempt, StateFiles, VerifyError, Warmth, plan, worked,
+};
 
 /// Work on the tip of the branch.
 enum Merged {
@@ -44,9 +46,17 @@ impl Run {
         let delivery = workers.queue.remove(0);
         let (stopped, key) = (delivery.work.stopped.clone(), delivery.key.clone());
         let before = self.last_head.clone();
-        let outcome = match self.land(delivery).await? {
-            Some(outcome) => Some(outcome),
-            None => self.or_block(&key, stopped)?,
+        let kept = delivery.kept.clone();
+        let outcome = match self.land(delivery).await {
+            Ok(Some(outcome)) => Some(outcome),
+            Ok(None) => self.or_block(&key, stopped)?,
+            Err(error) => {
+                // What could not run has said so.
+                if let EngineError::Verify(_) = error {
+                    self.tell_ref(&key, kept.as_ref(), "unfinished")?;
+                }
+                return Err(error);
+            }
         };
         if let Some(workers) = self.workers.as_mut().filter(|_| self.last_head != before) {
             // What was in the way may be gone.
@@ -465,8 +475,16 @@ impl Run {
 
     /// Says where work is kept.
     pub(super) fn tell_kept(&self, delivery: &Delivery, which: &str) -> Result<(), EngineError> {
-        let Some(kept) = &delivery.kept else { return Ok(()) };
-        let (what, name) = (delivery.key.quoted(), &kept.name);
-        self.notice(&format!("{which} work on {what} is kept in {name}"))
+        self.tell_ref(&delivery.key, delivery.kept.as_ref(), which)
+    }
+
+    fn tell_ref(
+        &self,
+        key: &CriterionKey,
+        kept: Option<&SavedAttempt>,
+        which: &str,
+    ) -> Result<(), EngineError> {
+        let Some(kept) = kept else { return Ok(()) };
+        self.notice(&format!("{which} work on {} is kept in {}", key.quoted(), kept.name))
     }
 }

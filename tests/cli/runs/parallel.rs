@@ -48,7 +48,7 @@ pub(super) fn started(command: &mut Command) -> Child {
 }
 
 /// Waits until so many workers have begun.
-fn begun(repo: &Repo, count: usize) {
+pub(super) fn begun(repo: &Repo, count: usize) {
     let is_begin = |kind: &EventKind| matches!(kind, EventKind::WorkerStarted { .. });
     until("the workers", || {
         let events = crate::journal(repo);

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::parallel::{notices, processes, started};
+use super::parallel::{begun, notices, processes, started};
 use super::{THREE, then_honest};
 use crate::repo::{Repo, collect, signal, until};
 use crate::tier::has_tier;
@@ -109,4 +109,27 @@ fn what_a_worker_did_before_it_died_is_kept_without_running_anything() {
         assert_eq!(repo.git(&["show", &format!("{kept}:{name}")]), format!("{}\n", &name[5..]));
     }
     assert!(!trap.exists());
+}
+
+#[test]
+fn all_that_is_kept_is_named_when_the_human_switches_branches() {
+    let repo = Repo::new(THREE);
+    let slow = "- match: a is there\n  steps: [{run: 'sleep 1; touch a.txt'}, \
+                {tick: '{criterion}'}, {commit: a}]\n\
+                - match: is there\n  steps: [{run: 'touch half'}, {run: 'sleep 30'}]\n";
+    let mut command = repo.run_command(&then_honest(slow), &["-j3", "--json"]);
+    let child = started(&mut command);
+    begun(&repo, 3);
+    repo.git(&["switch", "--quiet", "--create", "other"]);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(8), "{}{}", ran.stdout, ran.stderr);
+    let kept: Vec<_> = repo.attempts().into_iter().filter(|it| it.contains("/attempts/")).collect();
+    assert_eq!(kept.len(), 3, "{}", ran.stdout);
+    for (name, file) in [("a", "a.txt"), ("b", "half"), ("c", "half")] {
+        let about = format!("unfinished work on `{name} is there` is kept in ");
+        let mut said = notices(&ran).into_iter();
+        let at = said.find_map(|it| Some(it.strip_prefix(&about)?.to_owned()));
+        let at = at.unwrap_or_else(|| panic!("{name}: {}", ran.stdout));
+        assert_eq!(repo.git(&["show", &format!("{at}:{file}")]), "");
+    }
 }
