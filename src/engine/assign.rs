@@ -13,7 +13,7 @@ use super::EngineError;
 use super::crew::{AtWork, Delivery, Earlier, FromProcess, Heard, Process, Seat};
 use super::decide::open_criteria;
 use super::lessons::LESSONS;
-use super::run::Run;
+use super::run::{Run, RunParts};
 use super::wire::Assignment;
 use crate::model::{
     Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, PathChange,
@@ -314,11 +314,16 @@ impl Run {
             // No criterion is to blame.
             return Err(EngineError::Worker { number, how: how.to_owned() });
         }
-        let left = seat.tree.head().map(|head| (seat.tree.work().to_owned(), head));
+        let RunParts { layout, preflight, .. } = &self.parts;
+        let message = format!("{}[{}] - an attempt", layout.prefix(), work.key.text);
+        let saved = seat.tree.save(layout, &message, &preflight.human);
+        let saved = saved.inspect_err(|error| tracing::warn!(%error, "only commits are kept"));
+        let left = saved.ok().or_else(|| seat.tree.head());
+        let left = left.map(|commit| (seat.tree.work().to_owned(), commit));
         let mut kept = None;
-        if let Some((from, head)) = left.filter(|(_, head)| *head != work.base) {
+        if let Some((from, commit)) = left.filter(|(_, commit)| *commit != work.base) {
             let number = self.state.attempt_refs.max(1);
-            let of = (&head, &work.base);
+            let of = (&commit, &work.base);
             if let Ok(saved) = self.parts.repo.import(&from, of, &self.parts.layout, number) {
                 self.state.attempt_refs = saved.number.saturating_add(1);
                 kept = Some(saved.name);
@@ -326,10 +331,10 @@ impl Run {
         }
         let what = work.key.quoted();
         let seconds = work.begun.elapsed().as_secs();
-        let saved = kept.as_ref().map(|it| format!("; its commits are kept in {it}"));
+        let saved = kept.as_ref().map(|it| format!("; what it had done is kept in {it}"));
         let saved = saved.unwrap_or_default();
-        self.record_lost(number, &work)?;
         self.notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;
+        self.record_lost(number, &work)?;
         if died < DEATHS {
             return Ok(());
         }
@@ -349,6 +354,7 @@ impl Run {
             process.link.dismiss();
         }
         let until = Instant::now() + LAST_WORDS;
+        let mut heard = Ok(());
         loop {
             let Some(workers) = &mut self.workers else { return Ok(()) };
             if workers.seats.iter().all(|seat| seat.work.is_none()) {
@@ -359,7 +365,8 @@ impl Run {
             else {
                 break;
             };
-            self.take(report).await?;
+            // The others are heard, too.
+            heard = heard.and(self.take(report).await);
         }
         let Some(workers) = &mut self.workers else { return Ok(()) };
         let processes = workers.seats.iter_mut().filter_map(|seat| seat.process.take());
@@ -367,7 +374,8 @@ impl Run {
         let put_off = workers.put_off.drain(..).map(|(delivery, _)| delivery);
         let left: Vec<Delivery> =
             std::mem::take(&mut workers.queue).into_iter().chain(put_off).collect();
-        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))
+        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))?;
+        heard
     }
 }
 

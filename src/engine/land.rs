@@ -4,6 +4,7 @@
 //! Invariant: the branch moves by compare-and-swap, to a commit whose proof passed. What does not
 //! land stays under its ref, and the next attempt begins with it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -25,7 +26,9 @@ use crate::model::{
 use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PROGRESS, StateFiles, VerifyError, Warmth, plan, worked};
+use crate::verify::{
+    CheckPhase, PROGRESS, SavedAttempt, StateFiles, VerifyError, Warmth, plan, worked,
+};
 
 /// Work on the tip of the branch.
 enum Merged {
@@ -44,9 +47,17 @@ impl Run {
         let delivery = workers.queue.remove(0);
         let (stopped, key) = (delivery.work.stopped.clone(), delivery.key.clone());
         let (before, began, turn) = (self.last_head.clone(), Instant::now(), delivery.work.millis);
-        let outcome = match self.land(delivery).await? {
-            Some(outcome) => Some(outcome),
-            None => self.or_block(&key, stopped)?,
+        let kept = delivery.kept.clone();
+        let outcome = match self.land(delivery).await {
+            Ok(Some(outcome)) => Some(outcome),
+            Ok(None) => self.or_block(&key, stopped)?,
+            Err(error) => {
+                // What could not run has said so.
+                if let EngineError::Verify(_) = error {
+                    self.tell_ref(&key, kept.as_ref(), "unfinished")?;
+                }
+                return Err(error);
+            }
         };
         if let Some(workers) = &mut self.workers {
             let landing = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -120,7 +131,8 @@ impl Run {
             return self.leave(&iteration, &delivery, None);
         }
         if let (VerdictResult::Pass(_), Some(merged)) = (&verdict.result, &merged) {
-            match self.bring_in(&iteration, merged, &delivery) {
+            let made = self.made_by_filters(&iteration.checkpoint.head, merged).await?;
+            match self.bring_in(&iteration, (merged, &made), &delivery) {
                 Ok(()) => {}
                 Err(EngineError::Verify(
                     error @ (VerifyError::InTheWay { .. } | VerifyError::Moved { .. }),
@@ -362,11 +374,25 @@ impl Run {
         verdict.findings.insert(0, Finding { kind: FindingKind::Clash, weight, message });
     }
 
+    /// What filters make of the files that differ between two commits: they run in the room alone.
+    async fn made_by_filters(
+        &mut self,
+        before: &Oid,
+        merged: &Oid,
+    ) -> Result<Vec<(PathBuf, Vec<u8>)>, EngineError> {
+        let changed = self.parts.repo.between(before, merged)?;
+        let paths: Vec<PathBuf> = changed.into_iter().map(|change| change.path).collect();
+        let checks = Arc::clone(&self.parts.checks);
+        let options = self.check_options(self.parts.repo.root());
+        let Some(rooms) = &mut self.rooms else { return Ok(Vec::new()) };
+        Ok(rooms.warm()?.made(merged, &paths, (checks.as_ref(), &options)).await?)
+    }
+
     /// Moves the branch and the tree to the proven commit, and ticks the criterion.
     fn bring_in(
         &mut self,
         iteration: &Iteration,
-        merged: &Oid,
+        (merged, made): (&Oid, &[(PathBuf, Vec<u8>)]),
         delivery: &Delivery,
     ) -> Result<(), EngineError> {
         let parts = &self.parts;
@@ -381,7 +407,7 @@ impl Run {
             let operation = "write";
             VerifyError::Io { operation, path: note, source }
         })?;
-        parts.repo.land((branch, merged), &[], &message, &parts.identity)?;
+        parts.repo.land((branch, merged), (&[], made), &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
         if !delivery.work.progress.is_empty() {
@@ -487,8 +513,16 @@ impl Run {
 
     /// Says where work is kept.
     pub(super) fn tell_kept(&self, delivery: &Delivery, which: &str) -> Result<(), EngineError> {
-        let Some(kept) = &delivery.kept else { return Ok(()) };
-        let (what, name) = (delivery.key.quoted(), &kept.name);
-        self.notice(&format!("{which} work on {what} is kept in {name}"))
+        self.tell_ref(&delivery.key, delivery.kept.as_ref(), which)
+    }
+
+    fn tell_ref(
+        &self,
+        key: &CriterionKey,
+        kept: Option<&SavedAttempt>,
+        which: &str,
+    ) -> Result<(), EngineError> {
+        let Some(kept) = kept else { return Ok(()) };
+        self.notice(&format!("{which} work on {} is kept in {}", key.quoted(), kept.name))
     }
 }

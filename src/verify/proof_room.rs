@@ -136,7 +136,28 @@ impl ProofRoom {
         self.room.tidy()?;
         self.show(Shown { commit, edits: &[] }, to_run).await?;
         self.room.unstage(&self.human)?;
+        self.room.note_made()?;
         self.room.lay_hooks(hooks)
+    }
+
+    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        self.room.settle()
+    }
+
+    /// What filters make of these files of a commit.
+    ///
+    /// # Errors
+    /// If the room cannot be brought there.
+    pub async fn made(
+        &mut self,
+        commit: &Oid,
+        paths: &[PathBuf],
+        to_run: (&dyn Checks, &CheckOptions),
+    ) -> Result<Vec<(PathBuf, Vec<u8>)>, VerifyError> {
+        self.show(Shown { commit, edits: &[] }, to_run).await?;
+        let made = paths.iter().filter_map(|path| Some((path.clone(), self.room.made_of(path)?)));
+        Ok(made.collect())
     }
 
     /// The commit at its HEAD now, whoever put it there.

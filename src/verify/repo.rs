@@ -488,15 +488,16 @@ pub trait Repo: Send + Sync {
     /// [`VerifyError::Conflicts`], [`VerifyError::NotFetched`], or if git fails.
     fn merged(&self, held: &HeldWork, line: usize, layout: &Layout) -> Result<Oid, VerifyError>;
 
-    /// Moves the branch and the working tree to the result of [`Self::merged`], with these files
-    /// written over it.
+    /// Moves the branch and the working tree to the result of [`Self::merged`], with the first of
+    /// these files written over it. The others are what filters make of the work.
     ///
     /// # Errors
-    /// [`VerifyError::InTheWay`], or if git fails or the branch moved meanwhile.
+    /// [`VerifyError::InTheWay`], [`VerifyError::Filtered`] if what a filter makes is not given, or
+    /// if git fails or the branch moved meanwhile.
     fn land(
         &self,
         at: (&str, &Oid),
-        files: &[(PathBuf, Vec<u8>)],
+        files: (&[(PathBuf, Vec<u8>)], &[(PathBuf, Vec<u8>)]),
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError>;

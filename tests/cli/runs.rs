@@ -9,6 +9,7 @@ mod morning;
 mod order;
 mod orphans;
 mod parallel;
+mod parallel_places;
 mod places;
 mod race;
 mod signals;

@@ -178,7 +178,7 @@ impl GitRepo {
 
     /// A program that the repository names must not run here, and without it a file would hold what
     /// git keeps of it: the next commit would take that for its content.
-    fn refuse_filtered(
+    pub(super) fn refuse_filtered(
         &self,
         repo: &Repository,
         (commit, paths): (&git2::Commit<'_>, &[&PathBuf]),

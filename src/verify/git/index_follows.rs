@@ -2,7 +2,6 @@
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
@@ -10,7 +9,8 @@ use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
 use super::git_repo::GitRepo;
 use super::index_file::FLAGS;
 use super::locks::patiently;
-use super::suspects::{low, stamp, time};
+use super::plain::io_error;
+use super::suspects::{TICK, noted as noted_as, stamp};
 use crate::verify::error::VerifyError;
 
 impl GitRepo {
@@ -55,19 +55,7 @@ impl GitRepo {
             if held.kind() != Some(ObjectType::Blob) || repo.blob_path(&file).ok()? != held.id() {
                 return None;
             }
-            noted.push(IndexEntry {
-                ctime: time(meta.ctime(), meta.ctime_nsec())?,
-                mtime: time(meta.mtime(), meta.mtime_nsec())?,
-                dev: low(meta.dev()),
-                ino: low(meta.ino()),
-                mode,
-                uid: meta.uid(),
-                gid: meta.gid(),
-                file_size: low(meta.size()),
-                id: held.id(),
-                path: entry.path.clone(),
-                ..*entry
-            });
+            noted.push(IndexEntry { mode, id: held.id(), ..noted_as(entry, &meta)? });
         }
         if noted.is_empty() {
             return Some(Ok(()));
@@ -75,6 +63,37 @@ impl GitRepo {
         // What is not written is read again.
         let written = seen.take()?.changed(noted, |before, bytes| replaced(&at, before, bytes))?;
         Some(written.map(|now| *seen = Some(now)))
+    }
+
+    /// Writes what filters made of files that were checked out just now, and notes in the index that
+    /// they are unchanged.
+    pub(super) fn write_made(
+        &self,
+        repo: &Repository,
+        made: &[(PathBuf, Vec<u8>)],
+    ) -> Result<(), VerifyError> {
+        if made.is_empty() {
+            return Ok(());
+        }
+        for (path, bytes) in made {
+            let at = self.root.join(path);
+            fs::write(&at, bytes).map_err(io_error("write", &at))?;
+        }
+        // None of them may be as young as the index.
+        std::thread::sleep(TICK);
+        let at = self.git_dir.join("index");
+        patiently(|| {
+            let mut seen = self.index_now(repo)?;
+            let Some(index) = seen.take() else { return Ok(()) };
+            let noted = made.iter().filter_map(|(path, _)| {
+                noted_as(index.entry(path)?, &self.root.join(path).symlink_metadata().ok()?)
+            });
+            let noted = noted.collect();
+            let written = index.changed(noted, |before, bytes| replaced(&at, before, bytes));
+            *seen = written.transpose()?;
+            Ok(())
+        })
+        .map_err(self.failed("write the index"))
     }
 
     fn through_git(

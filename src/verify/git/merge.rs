@@ -13,7 +13,7 @@ use super::git_repo::GitRepo;
 use super::locks::patiently;
 use super::plain::{oid, path};
 use super::write::signature;
-use crate::model::{HeldWork, Oid};
+use crate::model::{ChangeKind, HeldWork, Oid};
 use crate::sys::crash;
 use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::error::{VerifyError, paths_in_words};
@@ -98,12 +98,13 @@ impl GitRepo {
         commit(&tree, &[&head, &theirs]).map_err(failed)
     }
 
-    /// Moves the branch to the result of [`Self::merged_in`], with these files written over it.
+    /// Moves the branch to the result of [`Self::merged_in`], with the first of these files written
+    /// over it. The others are what filters make of the work.
     pub(super) fn land_in(
         &self,
         repo: &Repository,
         (branch, merged): (&str, &Oid),
-        files: &[(PathBuf, Vec<u8>)],
+        (files, made): (&[(PathBuf, Vec<u8>)], &[(PathBuf, Vec<u8>)]),
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError> {
@@ -130,6 +131,11 @@ impl GitRepo {
         let parents: Vec<_> = parents.iter().collect();
         let id =
             repo.commit(None, &author, &committer, message, &tree, &parents).map_err(&failed)?;
+        let changed = self.between_in(repo, &oid(head), &oid(id))?;
+        let not_made = |path: &&PathBuf| made.iter().all(|(made, _)| made != *path);
+        let written = changed.iter().filter(|it| it.kind != ChangeKind::Deleted);
+        let raw: Vec<&PathBuf> = written.map(|it| &it.path).filter(not_made).collect();
+        self.refuse_filtered(repo, (&merged, &raw))?;
         let mut in_the_way = Vec::new();
         let mut safely = CheckoutBuilder::new();
         safely.safe().recreate_missing(false).notify_on(CheckoutNotificationType::CONFLICT);
@@ -143,6 +149,7 @@ impl GitRepo {
             ErrorCode::Conflict => VerifyError::InTheWay { paths: in_the_way },
             _ => failed(error),
         })?;
+        self.write_made(repo, made)?;
         crash::point("landing checked out");
         let log = format!("commit: {}", message.lines().next().unwrap_or_default());
         patiently(|| repo.reference_matching(branch, id, true, head, &log))

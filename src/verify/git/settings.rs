@@ -155,9 +155,13 @@ impl GitRepo {
                 || name == b"lfs.repositoryformatversion"
                 || name.starts_with(b"lfs.") && name.ends_with(b".access");
             if !by_itself {
-                for part in [name, b"=", entry.value_bytes(), b"\n"] {
-                    hasher.update(part);
+                hasher.update(name);
+                // A key alone means that it is true.
+                if entry.has_value() {
+                    hasher.update(b"=");
+                    hasher.update(entry.value_bytes());
                 }
+                hasher.update(b"\n");
             }
         }
         Ok(hasher.finalize().into())

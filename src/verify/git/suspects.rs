@@ -14,6 +14,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use git2::{IndexEntry, IndexEntryExtendedFlag, IndexTime, ObjectType, Oid, Repository, Tree};
 
@@ -25,6 +26,8 @@ use crate::sys::visit;
 const MOST: usize = 1_000;
 /// Bits of an entry's flags that number the sides of a conflict.
 const STAGE: u16 = 0x3000;
+/// The kernel's clock for files stands still this long.
+pub(super) const TICK: Duration = Duration::from_millis(20);
 /// A file without content.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
@@ -179,6 +182,21 @@ fn is_same(a: &IndexEntry, b: &IndexEntry) -> bool {
     let noted = |it: &IndexEntry| (it.ino, it.file_size, it.mode, it.flags, it.flags_extended);
     let times = |it: &IndexEntry| (pair(&it.mtime), pair(&it.ctime));
     noted(a) == noted(b) && times(a) == times(b) && a.id == b.id
+}
+
+/// An entry that says of its file that it is unchanged.
+pub(super) fn noted(entry: &IndexEntry, meta: &Metadata) -> Option<IndexEntry> {
+    Some(IndexEntry {
+        ctime: time(meta.ctime(), meta.ctime_nsec())?,
+        mtime: time(meta.mtime(), meta.mtime_nsec())?,
+        dev: low(meta.dev()),
+        ino: low(meta.ino()),
+        uid: meta.uid(),
+        gid: meta.gid(),
+        file_size: low(meta.size()),
+        path: entry.path.clone(),
+        ..*entry
+    })
 }
 
 /// What a look at the working tree is to find.
@@ -401,10 +419,10 @@ fn mode(meta: &Metadata) -> Option<u32> {
 }
 
 /// The part of a number that an index holds.
-pub(super) fn low(number: u64) -> u32 {
+fn low(number: u64) -> u32 {
     (number & u64::from(u32::MAX)) as u32
 }
 
-pub(super) fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
+fn time(seconds: i64, nanos: i64) -> Option<IndexTime> {
     Some(IndexTime::new(i32::try_from(seconds).ok()?, u32::try_from(nanos).ok()?))
 }

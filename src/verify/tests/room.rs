@@ -387,6 +387,20 @@ fn a_filter_program_and_a_large_file_make_what_they_made_at_the_start() {
     assert_eq!(said[3], format!("green  HELLO\n{}", content.trim()));
 }
 
+/// `[push]` and `followTags` below it mean that it is true.
+#[test]
+fn a_key_without_a_value_is_true_in_the_room_too() {
+    let scene = TestRepo::new();
+    let alone = "[push]\n\tfollowTags\n[core]\n\tprecomposeUnicode\n[filter \"up\"]\n\trequired\n";
+    scene.append(".git/config", alone);
+    let before = scene.repo().settings().expect("the settings");
+    let ask = |key: &str| format!("git config --type=bool {key}");
+    let said = run(&scene, &[&ask("core.precomposeUnicode"), &ask("filter.up.required")]);
+    assert_eq!(said, ["green  true", "green  true"]);
+    scene.git(&["config", "push.followTags", "no"]);
+    assert_ne!(scene.repo().settings().expect("the settings"), before);
+}
+
 fn sha(text: &str) -> String {
     use sha2::{Digest as _, Sha256};
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -35,7 +35,7 @@ fn verdicts(ran: &Ran) -> Vec<(String, VerdictResult)> {
     verdicts.collect()
 }
 
-fn notices(ran: &Ran) -> Vec<String> {
+pub(super) fn notices(ran: &Ran) -> Vec<String> {
     let notices = ran.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Notice { message } => Some(message),
         _ => None,
@@ -43,12 +43,12 @@ fn notices(ran: &Ran) -> Vec<String> {
     notices.collect()
 }
 
-fn started(command: &mut Command) -> Child {
+pub(super) fn started(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
 /// Waits until so many workers have begun.
-fn begun(repo: &Repo, count: usize) {
+pub(super) fn begun(repo: &Repo, count: usize) {
     let is_begin = |kind: &EventKind| matches!(kind, EventKind::WorkerStarted { .. });
     until("the workers", || {
         let events = crate::journal(repo);
@@ -81,7 +81,7 @@ fn texts(folder: &Path, end: &str) -> String {
 }
 
 /// Processes that have something of this repository on their command line, with these lines.
-fn processes(repo: &Repo) -> Vec<(u32, String)> {
+pub(super) fn processes(repo: &Repo) -> Vec<(u32, String)> {
     let folder = repo.beside("");
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     let found = entries.filter_map(|entry| {

@@ -10,9 +10,10 @@ use git2::{AttrCheckFlags, Repository};
 use sha2::{Digest as _, Sha256};
 
 use super::made::Made;
-use super::{PrivateRepo, failed};
+use super::{PrivateRepo, failed, write};
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::io_error;
+use crate::verify::git::suspects::{Indexed, TICK, noted};
 
 /// A pointer is short; git-lfs itself reads no more.
 const LONGEST: u64 = 1024;
@@ -58,6 +59,35 @@ impl PrivateRepo {
                 self.made.insert(path.clone(), made);
             }
         }
+    }
+
+    /// Notes in the index that these files are unchanged. Only their filters could tell, and whoever
+    /// looks for changes runs none.
+    ///
+    /// # Errors
+    /// If the index cannot be read or written.
+    pub fn note_made(&self) -> Result<(), VerifyError> {
+        if self.made.is_empty() {
+            return Ok(());
+        }
+        // None of them may be as young as the index.
+        std::thread::sleep(TICK);
+        let failed = failed("note what filters made in", &self.work);
+        let repo = Repository::open(&self.work).map_err(&failed)?;
+        let index = Indexed::read(&repo).map_err(failed)?;
+        let made = self.made.keys().filter(|path| self.is_as_made(path)).filter_map(|path| {
+            noted(index.entry(path)?, &fs::symlink_metadata(self.work.join(path)).ok()?)
+        });
+        let made = made.collect();
+        let at = self.git("index");
+        let written =
+            index.changed(made, |before, bytes| write(&at, bytes).map(|()| before.clone()));
+        written.transpose().map(drop)
+    }
+
+    /// What a filter made of a file, if it is still that.
+    pub fn made_of(&self, path: &Path) -> Option<Vec<u8>> {
+        fs::read(self.work.join(path)).ok().filter(|_| self.is_as_made(path))
     }
 
     /// Does a file still have the filter's output?

@@ -18,11 +18,12 @@ mod tidy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{ObjectType, Repository, RepositoryInitOptions};
+use rustix::fs::OFlags;
 
 use self::made::Made;
 use self::on_disk::OnDisk;
@@ -30,11 +31,16 @@ pub use self::source::RoomSource;
 pub use self::tidied::Tidied;
 use super::plain::io_error;
 use crate::model::Oid;
+use crate::sys::remove_tree;
 use crate::verify::classify::TreeEdit;
 use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::VerifyError;
 use crate::verify::master::copy;
 use crate::verify::not_fetched::NotFetched;
+
+/// Folders of git's that the sandbox of an agent may have mounted: they are emptied, since a mount
+/// goes with its folder.
+const MOUNTED: [&str; 2] = ["hooks", "info"];
 
 /// A private repository with a working tree.
 #[derive(Debug)]
@@ -188,16 +194,21 @@ impl PrivateRepo {
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
             let entry = entry.map_err(io_error("list", &folder))?;
             let path = entry.path();
-            if entry.file_name() == "objects" || entry.file_name() == "index" && keeps_index {
+            let kind = entry.file_type().map_err(io_error("look at", &path))?;
+            let name = entry.file_name();
+            let is_written_over = name == "config" && kind.is_file();
+            if name == "objects" || is_written_over || name == "index" && keeps_index {
                 continue;
             }
-            let kind = entry.file_type().map_err(io_error("look at", &path))?;
-            let gone =
-                if kind.is_dir() { crate::sys::remove_tree(&path) } else { fs::remove_file(&path) };
+            let gone = match kind.is_dir() {
+                true if MOUNTED.iter().any(|it| name == *it) => empty(&path),
+                true => remove_tree(&path),
+                false => fs::remove_file(&path),
+            };
             gone.map_err(io_error("remove", &path))?;
         }
         write(&self.git("HEAD"), format!("ref: {}\n", self.branch).as_bytes())?;
-        write(&self.git("config"), self.config().as_bytes())?;
+        self.write_config("")?;
         write(&self.git("packed-refs"), &self.source.refs)?;
         for (name, bytes) in &self.source.files {
             write(&self.git(name), bytes)?;
@@ -240,6 +251,19 @@ impl PrivateRepo {
         copy(from, &to, &|path| !is_sample(path)).map_err(io_error("copy hooks to", &to))
     }
 
+    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn settle(&self) -> Result<(), VerifyError> {
+        let Some(held) = &self.held else { return Ok(()) };
+        let head = self.head().map(|head| git2::Oid::from_str(head.as_str())).transpose();
+        let head = head.map_err(failed("read HEAD in", &self.work))?;
+        crate::sys::open_up(&self.work.join(".git"));
+        self.reset(Some(head.unwrap_or(held.head)), Some(&held.index))?;
+        self.note_made()
+    }
+
     /// Takes edits out of the index, so that no commit includes them. The files stay.
     ///
     /// # Errors
@@ -269,8 +293,23 @@ impl PrivateRepo {
             return self.copy_hooks(&hooks.folder);
         }
         let path = quoted(&hooks.seen_at.to_string_lossy());
-        let text = format!("{}[core]\n\thooksPath = {path}\n", self.config());
-        write(&self.git("config"), text.as_bytes())
+        self.write_config(&format!("[core]\n\thooksPath = {path}\n"))
+    }
+
+    /// Writes the configuration, with more at its end. A sandbox in which an agent still is may have
+    /// mounted the file, and a mount goes with what is in its place: so it is written in place.
+    fn write_config(&self, more: &str) -> Result<(), VerifyError> {
+        let (path, text) = (self.git("config"), self.config() + more);
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let open = fs::OpenOptions::new().write(true).custom_flags(flags).open(&path);
+        let is_own = |meta: &fs::Metadata| meta.is_file() && meta.nlink() == 1;
+        match open {
+            Ok(mut file) if file.metadata().is_ok_and(|meta| is_own(&meta)) => file
+                .set_len(0)
+                .and_then(|()| file.write_all(text.as_bytes()))
+                .map_err(io_error("write", &path)),
+            _ => write(&path, text.as_bytes()),
+        }
     }
 
     /// Lets the branch point at a commit.
@@ -319,6 +358,17 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
     }
     let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(io_error("write", path))
+}
+
+/// Removes everything in a folder.
+fn empty(folder: &Path) -> io::Result<()> {
+    fs::read_dir(folder)?.try_for_each(|entry| {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => remove_tree(&entry.path()),
+            false => fs::remove_file(entry.path()),
+        }
+    })
 }
 
 /// Makes sure that a path is a folder and no link, through which the runner would write elsewhere.

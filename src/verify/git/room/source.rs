@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Repository, Submodule};
+use git2::{ConfigEntry, Repository, Submodule};
 
 use crate::verify::error::VerifyError;
 use crate::verify::git::alternates::alternates;
@@ -122,17 +122,21 @@ fn packed(repo: &Repository) -> Result<Vec<u8>, git2::Error> {
 fn settings(repo: &Repository) -> Result<Vec<(String, String)>, git2::Error> {
     let config = repo.config()?.snapshot()?;
     let mut found = Vec::new();
+    let mut take = |entry: &ConfigEntry<'_>| {
+        // A key alone means that it is true.
+        let value = if entry.has_value() { entry.value() } else { Ok("true") };
+        if let (Ok(name), Ok(value)) = (entry.name(), value) {
+            found.push((name.to_owned(), value.to_owned()));
+        }
+    };
     for key in CORE {
-        if let Ok(value) = config.get_str(key) {
-            found.push((key.to_owned(), value.to_owned()));
+        if let Ok(entry) = config.get_entry(key) {
+            take(&entry);
         }
     }
     let mut entries = config.entries(Some("^filter\\."))?;
     while let Some(entry) = entries.next() {
-        let entry = entry?;
-        if let (Ok(name), Ok(value)) = (entry.name(), entry.value()) {
-            found.push((name.to_owned(), value.to_owned()));
-        }
+        take(entry?);
     }
     Ok(found)
 }
