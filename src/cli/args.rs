@@ -34,6 +34,9 @@ pub(super) use self::recipe::{
 };
 pub(super) use self::run::{RunArgs, SettingArgs};
 
+/// Workers of a plan, unless somebody says otherwise.
+pub(crate) const PLAN_JOBS: u32 = 3;
+
 /// Runs a coding agent unattended until every criterion of a task is met, as git and your checks
 /// show.
 #[derive(Debug, Parser)]

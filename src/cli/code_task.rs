@@ -117,8 +117,21 @@ pub(super) fn one_session(
         }
         drop(scratch);
         guardian.dismiss().await;
-        result
+        match stop.signal() {
+            Some(signal) => Err(ended_by(signal)),
+            None => result,
+        }
     })
+}
+
+/// The failure of what a signal ended.
+pub(super) fn ended_by(signal: i32) -> Failure {
+    let code = match signal {
+        1 => ExitCode::Sighup,
+        2 => ExitCode::Sigint,
+        _ => ExitCode::Sigterm,
+    };
+    Failure::new(code, "ended by a signal; nothing was written")
 }
 
 /// Prints the steps. Their contents were redacted when the call ended.

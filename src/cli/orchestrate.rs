@@ -4,20 +4,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::args::{OrchestrateArgs, RunArgs};
+use super::code_task::ended_by;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::plan::{as_json, goal, settings, shown, usable_checks};
-use super::planned_task::{PlannedChecks, PlannedTask, planned};
-use super::planner;
+use super::planned_task::{PlannedChecks, PlannedTask, planned, settings_of};
 use super::print::{complain, say, say_json};
 use super::run::{BegunRun, begin, drive};
+use super::runtime::runtime;
 use super::tell_plan::TellPlan;
+use super::{launch, planner};
 use crate::config::Settings;
-use crate::model::{ExitCode, Outcome, TaskPlan};
-use crate::plan::{PlanProgress, check, is_same, slug};
+use crate::model::{ExitCode, Outcome, Task, TaskPlan, in_quotes};
+use crate::plan::{PlanProgress, check, criterion_ids, is_same, slug};
 use crate::report::outcome;
+use crate::sys::shutdown::Shutdown;
 use crate::sys::tty;
-use crate::verify::{Branch, Dirt, Layout, Repo as _};
+use crate::task::TASK_FILE;
+use crate::verify::{Repo as _, RepoProblem};
 
 /// How long the question about the planned checks waits.
 const QUESTION: Duration = Duration::from_secs(600);
@@ -44,7 +48,9 @@ enum Origin {
 /// Plans, and runs the plan's task to its end.
 pub(super) fn orchestrate(directory: Option<&Path>, args: &OrchestrateArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
-    let settings = settings(&place, &args.settings)?;
+    let mut flags = args.settings.clone();
+    flags.several_jobs(&place.layers(flags.layer(), None)?);
+    let settings = settings(&place, &flags)?;
     let found = find(&place, &settings, args)?;
     if args.dry_run {
         if args.json {
@@ -55,12 +61,22 @@ pub(super) fn orchestrate(directory: Option<&Path>, args: &OrchestrateArgs) -> R
         return Ok(0);
     }
     if found.plan.tasks.is_empty() {
+        complain("note: the plan is empty");
         let tell = TellPlan::new(PlanProgress::new(Vec::new()), args.json);
         return Ok(finish(&tell, "", 0));
     }
     let task = PlannedTask::named(&place, &found.name)?;
     if found.from != Origin::Earlier {
+        startable(&place, &settings)?;
         let checks = checks(directory, &place, &settings, &found, args)?;
+        if let Some(at) = checks.of_tasks.iter().position(Vec::is_empty)
+            && settings.require_checks
+        {
+            let id = &found.plan.tasks[at].id;
+            let why = format!("--require-checks: the sub-task `{id}` has no verify command");
+            return Err(Failure::new(ExitCode::Invalid, why)
+                .hint("`plan` writes the task for you to add checks"));
+        }
         let files = task.write(&found.goal, &found.plan, &checks)?;
         task.commit(&files)?;
     }
@@ -80,12 +96,17 @@ fn carry_out(
         settings: args.settings.clone(),
         ..RunArgs::default()
     };
-    let layers = at.place.layers(run.settings.layer(), Some(&task))?;
-    run.settings.orchestrate(&layers, task.criteria.len());
     let tell = TellPlan::new(PlanProgress::new(planned(&task, &found.plan)), args.json);
     run.plan = Some(tell.clone());
+    if found.from == Origin::Earlier {
+        let file = at.layout.file(TASK_FILE);
+        complain(&format!(
+            "note: {} is there: it is continued as it is, with its own checks; --name plans anew",
+            file.display()
+        ));
+    }
     if !args.json {
-        say(&format!("{}\n", shown(&found.plan)));
+        say(&format!("{}\n", shown(&as_written(&task, &found.plan))));
     }
     let (runtime, assembled) = match begin(directory, &run)? {
         BegunRun::Run(runtime, assembled) => (runtime, assembled),
@@ -102,6 +123,20 @@ fn carry_out(
             Ok(failure.code.number())
         }
     }
+}
+
+/// The plan with the words and the checks of its TASK.md.
+fn as_written(task: &Task, plan: &TaskPlan) -> TaskPlan {
+    let ids = criterion_ids(plan);
+    let mut plan = plan.clone();
+    for (part, id) in plan.tasks.iter_mut().zip(&ids) {
+        let criterion = task.criteria.iter().find(|it| it.id.as_ref() == Some(id));
+        if let Some(criterion) = criterion {
+            part.description.clone_from(&criterion.key.text);
+            part.verify = criterion.verify.iter().map(|it| it.command.clone()).collect();
+        }
+    }
+    plan
 }
 
 /// Ends the plan, and gives the exit code of a run that ended with this one.
@@ -155,13 +190,21 @@ fn find(
     }
     if !args.dry_run {
         // Before the session: it is a waste if the run cannot start.
-        let dirt = if settings.allow_dirty { Dirt::Protect } else { Dirt::Refuse };
-        // The task has no folder yet.
-        let layout = Layout::new(name.clone(), "");
-        place.repo.preflight(&layout, Branch::Current, dirt)?;
+        startable(place, settings)?;
     }
     let plan = planner::plan(place, settings, &goal)?;
     Ok(Found { goal, name, plan, from: Origin::Planner })
+}
+
+/// Fails if a run could not start, as far as that is known before there is a task.
+fn startable(place: &RepoContext, settings: &Settings) -> Result<(), Failure> {
+    launch::find_agent(settings)?;
+    place.repo.checkpoint()?;
+    let changes = place.repo.status()?.all();
+    if !settings.allow_dirty && !changes.is_empty() {
+        return Err(RepoProblem::Dirty { changes }.into());
+    }
+    Ok(())
 }
 
 /// The plan of the task of this name, if there is one; refuses one that is not the same.
@@ -174,11 +217,11 @@ fn existing(
     match task.existing()? {
         None => Ok(None),
         Some((goal, plan)) if is_it(&goal, &plan) => Ok(Some(plan)),
-        Some(_) => Err(Failure::new(
+        Some((goal, _)) => Err(Failure::new(
             ExitCode::Invalid,
-            format!("the task `{name}` exists, with another plan"),
+            format!("the task `{name}` exists, with another plan: {}", in_quotes(&goal)),
         )
-        .hint("--name gives the new one another name")),
+        .hint("--name gives the new one another name; the same goal, word by word, continues it")),
     }
 }
 
@@ -192,7 +235,8 @@ fn checks(
 ) -> Result<PlannedChecks, Failure> {
     if found.from == Origin::File {
         let of_tasks = found.plan.tasks.iter().map(|task| task.verify.clone()).collect();
-        return Ok(PlannedChecks { of_tasks, by_planner: false });
+        let settings = settings_of(place, &found.plan)?;
+        return Ok(PlannedChecks { of_tasks, by_planner: false, settings });
     }
     let mut checks = usable_checks(directory, place, settings, &found.plan)?;
     let count = checks.of_tasks.iter().map(Vec::len).sum::<usize>();
@@ -200,14 +244,21 @@ fn checks(
         return Ok(checks);
     }
     let taken = match tty::terminal().filter(|_| !args.json) {
-        Some(mut terminal) => {
+        Some(terminal) => {
             let question = format!(
                 "{}\n\nThe planner wrote {count} of these checks. They run in the sandbox, and \
-                 decide what counts as done.\nUse them? [y/N] ",
+                 decide what counts as done.\nUse them? [y: use them; n: go on without, a commit \
+                 then counts; anything else: stop] ",
                 shown(&found.plan)
             );
-            let answer = tty::ask(&mut terminal, &question, QUESTION);
-            answer.ok().flatten().is_some_and(|it| ["y", "yes"].contains(&&*it.to_lowercase()))
+            match asked(terminal, question)?.map(|it| it.to_lowercase()).as_deref() {
+                Some("y" | "yes") => true,
+                Some("n" | "no") => false,
+                Some(_) | None => {
+                    return Err(Failure::new(ExitCode::Usage, "stopped: nothing was written")
+                        .hint("--accept-checks uses the planner's checks without asking"));
+                }
+            }
         }
         None => false,
     };
@@ -219,4 +270,22 @@ fn checks(
         checks.of_tasks.iter_mut().for_each(Vec::clear);
     }
     Ok(checks)
+}
+
+/// Asks at the terminal; a signal ends it.
+fn asked(mut terminal: std::fs::File, question: String) -> Result<Option<String>, Failure> {
+    let runtime = runtime()?;
+    let answer = runtime.block_on(async {
+        let stop = Shutdown::default();
+        stop.listen(|signal| std::process::exit(128 + signal))?;
+        let asking =
+            tokio::task::spawn_blocking(move || tty::ask(&mut terminal, &question, QUESTION));
+        tokio::select! {
+            answer = asking => Ok(answer.ok().and_then(Result::ok).flatten()),
+            () = stop.token().cancelled() => Err(ended_by(stop.signal().unwrap_or(2))),
+        }
+    });
+    // A read that nobody answers is not waited for.
+    runtime.shutdown_background();
+    answer
 }

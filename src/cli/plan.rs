@@ -9,7 +9,7 @@ use super::command_names::start_command;
 use super::context::RepoContext;
 use super::failure::Failure;
 use super::paths::shown_from;
-use super::planned_task::{PlannedChecks, PlannedTask};
+use super::planned_task::{PlannedChecks, PlannedTask, settings_of};
 use super::print::{complain, say, say_json};
 use super::{assemble, planner, policy, tier};
 use crate::config::Settings;
@@ -54,7 +54,7 @@ pub(super) fn plan(directory: Option<&Path>, args: &PlanArgs) -> Result<u8, Fail
         "without `- verify: COMMAND`, a commit counts as committed, not proven"
     };
     say(&format!(
-        "\nWrote {file}.\nNext: read it ({read}), commit it, and start with `{} -j 3`.",
+        "\nWrote {file}.\nNext: read it ({read}), commit it, and start with `{}`.",
         start_command(directory, &name)
     ));
     Ok(0)
@@ -116,7 +116,8 @@ pub(super) fn usable_checks(
         }
         of_tasks.push(used);
     }
-    Ok(PlannedChecks { of_tasks, by_planner: true })
+    let settings = settings_of(place, plan)?;
+    Ok(PlannedChecks { of_tasks, by_planner: true, settings })
 }
 
 /// The plan as JSON, in waves.

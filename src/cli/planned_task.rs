@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::args::PLAN_JOBS;
 use super::context::{RepoContext, TASKS};
 use super::failure::Failure;
 use super::inert::inert;
 use super::init::create;
 use super::{assemble, environment};
+use crate::config::{LayerSettings, resolve};
 use crate::model::{Diagnostic, ExitCode, Task, TaskPlan};
 use crate::plan::{PlanText, PlannedCriterion, check, criterion_ids, document};
 use crate::prompt::ScaffoldValues;
@@ -34,6 +36,27 @@ pub(super) struct PlannedChecks {
     pub(super) of_tasks: Vec<Vec<String>>,
     /// Did the planner write them?
     pub(super) by_planner: bool,
+    /// Front matter: what nobody set otherwise.
+    pub(super) settings: Vec<String>,
+}
+
+/// The settings of a plan's task that nobody has set: several workers, which go on with the rest.
+pub(super) fn settings_of(place: &RepoContext, plan: &TaskPlan) -> Result<Vec<String>, Failure> {
+    let layers = place.layers(LayerSettings::default(), None)?;
+    let unset = |is: fn(&LayerSettings) -> bool| !layers.iter().any(|it| is(&it.values));
+    let mut lines = Vec::new();
+    if unset(|it| it.jobs.is_some()) {
+        lines.push(format!("jobs: {PLAN_JOBS}"));
+    }
+    if unset(|it| it.on_stuck.is_some()) {
+        lines.push("on_stuck: skip".to_owned());
+    }
+    if unset(|it| it.max_iterations.is_some()) {
+        let attempts = resolve(&layers).stuck_threshold.get();
+        let tasks = u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX);
+        lines.push(format!("max_iterations: {}", attempts.saturating_mul(tasks)));
+    }
+    Ok(lines)
 }
 
 impl<'a> PlannedTask<'a> {
@@ -45,7 +68,7 @@ impl<'a> PlannedTask<'a> {
                 ExitCode::Usage,
                 format!("`{name}` is not a valid task name: {why}"),
             )
-            .hint("name the task with --name")),
+            .hint("a name has letters, digits, `-`, and `_`, such as --name login-form")),
         }
     }
 
@@ -65,20 +88,19 @@ impl<'a> PlannedTask<'a> {
             return Ok(None);
         }
         let path = folder.join(PLAN_FILE);
+        let other = format!(
+            "`ralph-copilot run {}` works on the task as it is; --name gives a new one another name",
+            self.name
+        );
         let failed = |why: String| {
             let why = format!("{}: {why}", path.display());
-            Failure::new(ExitCode::Invalid, why).hint(format!(
-                "`ralph-copilot {}` works on the task as it is; --name gives a new one another name",
-                self.name
-            ))
+            Failure::new(ExitCode::Invalid, why).hint(other.clone())
         };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(failed(format!(
-                    "the task `{}` exists, and is not a plan's",
-                    self.name
-                )));
+                let why = format!("the task `{}` exists, and is not a plan's", self.name);
+                return Err(Failure::new(ExitCode::Invalid, why).hint(other));
             }
             Err(error) => return Err(failed(error.to_string())),
         };
@@ -132,6 +154,7 @@ impl<'a> PlannedTask<'a> {
             texts: &texts,
             checks: &checks.of_tasks,
             mark: checks.by_planner.then_some(MARK),
+            settings: &checks.settings,
         });
         let read = parse(self.name, text.as_bytes());
         let as_meant = read.criteria.len() == plan.tasks.len()

@@ -12,8 +12,8 @@ use super::print::complain;
 use crate::agent::AgentError;
 use crate::config::Settings;
 use crate::mcp::{ended, went_well};
-use crate::model::{ExitCode, TaskPlan};
-use crate::plan::{one_task, repair};
+use crate::model::{ExitCode, Fault, FaultClass, TaskPlan};
+use crate::plan::{check, one_task, repair};
 
 /// The planner's instructions, before the goal.
 const PLANNING: &str = include_str!("planning.md");
@@ -21,6 +21,8 @@ const PLANNING: &str = include_str!("planning.md");
 const LIMIT: u64 = 5 * 60 * 1000;
 /// Longest file with a plan, in bytes.
 const LONGEST: u64 = 4 << 20;
+/// Characters of an answer that are shown.
+const SHOWN: usize = 300;
 
 /// Lets a session plan. One that fails leaves the goal as one sub-task; says why.
 pub(super) fn plan(
@@ -35,14 +37,23 @@ pub(super) fn plan(
         timeout_ms: Some(LIMIT),
         use_of_tools: ToolUse::Read,
     };
+    if let Some(holder) = place.holder() {
+        let why = format!("{holder} is working in this repository");
+        return Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"));
+    }
     complain("planning: a session of the agent reads the project");
     let steps = Arc::new(TellSteps(|step| complain(&format!("  {step}"))));
     let (plan, why) = match one_session(place, settings, &request, steps) {
         Ok(CodeResult { turn, .. }) if went_well(&turn) => {
-            (repair(goal, &turn.said), "its answer is no plan".to_owned())
+            let plan = repair(goal, &turn.said);
+            let why = if plan.fallback { why_not(&turn.said) } else { String::new() };
+            (plan, why)
         }
-        Ok(CodeResult { turn, .. }) => (one_task(goal), ended(&turn).unwrap_or_default()),
-        Err(failure) if failure.code == ExitCode::Agent && !is_missing(&failure) => {
+        Ok(CodeResult { turn, .. }) => {
+            refuse_limit(turn.fault.as_ref())?;
+            (one_task(goal), ended(&turn).unwrap_or_default())
+        }
+        Err(failure) if failure.code == ExitCode::Agent && !is_unusable(&failure) => {
             (one_task(goal), failure.reason())
         }
         Err(failure) => return Err(failure),
@@ -53,9 +64,34 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// Is there no agent at all?
-fn is_missing(failure: &Failure) -> bool {
-    matches!(failure.source.downcast_ref(), Some(AgentError::NotFound { .. }))
+/// Why an answer is no plan, with its beginning.
+fn why_not(said: &str) -> String {
+    let begins = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let begins: String = begins.chars().take(SHOWN).collect();
+    let from = said.find("{\"tasks\"").or_else(|| said.find('{')).unwrap_or_default();
+    let to = said.rfind('}').map_or(said.len(), |at| at + 1);
+    let why = said.get(from..to).and_then(|json| check(json).err());
+    let why = why.map_or_else(String::new, |error| format!(" ({error})"));
+    format!("its answer is no plan{why}: {begins}")
+}
+
+/// A rate limit passes: it is no reason for a worse plan.
+fn refuse_limit(fault: Option<&Fault>) -> Result<(), Failure> {
+    match fault {
+        Some(fault) if fault.class == FaultClass::RateLimit => {
+            let why = format!("the planner failed: {}", fault.message);
+            Err(Failure::new(ExitCode::RateLimited, why)
+                .hint("try again later; nothing was written"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Is there no agent at all, or does it want a login before it opens a session?
+fn is_unusable(failure: &Failure) -> bool {
+    let error = failure.source.downcast_ref::<AgentError>();
+    let class = error.and_then(AgentError::fault).map(|fault| fault.class);
+    matches!(class, Some(FaultClass::NotFound | FaultClass::Auth))
 }
 
 /// The text of a file, or of standard input for `-`.

@@ -5,12 +5,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
-use super::context::RepoContext;
+use super::command_names::start_command;
+use super::context::{RepoContext, TaskContext};
 use super::environment::{redactor, variable};
 use super::failure::Failure;
 use super::log::journal;
 use super::print::{say, say_json};
-use crate::events::{Journal, JournalError, JournalLine, Rollup, journals};
+use super::status::read_state;
+use crate::engine::standings;
+use crate::events::{Journal, JournalError, JournalLine, Rollup, RunStatus, journals};
 use crate::model::ExitCode;
 use crate::report::{Night, html, markdown, text};
 use crate::sys::{Durability, FileMode, atomic};
@@ -26,8 +29,19 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
     let run = rollup(&path).map_err(invalid)?;
     let before = before(&place, &path, &run).map_err(invalid)?;
     let status = run.view.status(place.holder().as_ref());
-    let night = Night::new(&run, before.as_ref(), status)
+    let mut standing = Vec::new();
+    let task = run.view.start.as_ref().filter(|_| run.view.end.is_none());
+    let at = task.and_then(|start| TaskContext::find(directory, &start.task).ok());
+    if let Some(at) = &at {
+        standing = standings(&at.load()?, &read_state(at)?);
+    }
+    let night = Night::new(&run, before.as_ref(), status, standing)
         .ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
+    let mut night = night;
+    if let Some(at) = at.filter(|_| status == RunStatus::Died) {
+        let start = start_command(directory, at.layout.task());
+        night.next.push(format!("{start}  (goes on from there)"));
+    }
     if args.json {
         say_json(&serde_json::to_value(&night).unwrap_or_default());
     } else if args.md {

@@ -50,7 +50,11 @@ impl Reporter for PlanReporter {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         let events = self.plan.with(|progress| progress.on(&event.kind));
         self.plan.print(&events);
-        self.usual.as_mut().map_or(Ok(()), |usual| usual.on_event(event))
+        // Where nobody reads, the plan goes on.
+        if self.usual.as_mut().is_some_and(|usual| usual.on_event(event).is_err()) {
+            self.usual = None;
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), ReportError> {

@@ -1,12 +1,12 @@
 //! The end of a run: leftovers, the last state commit, and the summary.
 
 use super::EngineError;
-use super::order::skipped;
+use super::order::standings;
 use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
-    CriterionKey, CriterionState, CriterionSummary, EventKind, Obstacle, Outcome, Proof, ReadBack,
-    Record as _, RunSummary,
+    CriterionKey, CriterionState, EventKind, Obstacle, Outcome, Proof, ReadBack, Record as _,
+    RunSummary,
 };
 use crate::task;
 use crate::verify::{GUARDRAILS, RefusedCommit, TASK, keep_list};
@@ -138,27 +138,8 @@ impl Run {
 
     fn summary(&self, outcome: &Outcome) -> RunSummary {
         let task = task::load(&self.parts.folder).ok();
-        let skipped: Vec<_> = task.iter().flat_map(|it| skipped(it, &self.state)).collect();
-        let criteria = task.iter().flat_map(|task| &task.criteria).map(|criterion| {
-            let entry = self.state.find(&criterion.key);
-            let skipped = skipped.iter().find(|it| it.criterion.key == criterion.key);
-            CriterionSummary {
-                line: criterion.line,
-                checked: criterion.checked,
-                blocked: entry.is_some_and(|entry| entry.blocked),
-                held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
-                skipped: skipped.is_some(),
-                reason: entry
-                    .and_then(|entry| Some(entry.held.as_ref()?.reason.clone()))
-                    .filter(|reason| !reason.is_empty())
-                    .or_else(|| skipped.map(ToString::to_string)),
-                proof: entry.and_then(|entry| entry.proof),
-                attempts: entry.map_or(0, |entry| entry.attempts),
-                key: criterion.key.clone(),
-            }
-        });
         RunSummary {
-            criteria: criteria.collect(),
+            criteria: task.map(|task| standings(&task, &self.state)).unwrap_or_default(),
             iterations: self.spent.iterations,
             millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: self.spent.premium_requests,

@@ -64,7 +64,7 @@ pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
 pub use lessons::{LESSONS, lessons_for};
-pub use order::{Skipped, skipped};
+pub use order::{Skipped, skipped, standings};
 pub use past_runs::{BEAT, PULSE, dead_run_task};
 pub use providers::{InjectedEvent, Providers};
 pub use recover::{

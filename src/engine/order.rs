@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::model::{Criterion, CriterionState, Task, TaskState};
+use crate::model::{Criterion, CriterionState, CriterionSummary, Task, TaskState};
 
 /// A criterion that is not worked on since an earlier one waits for a human.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,30 @@ pub fn skipped<'t>(task: &'t Task, state: &TaskState) -> Vec<Skipped<'t>> {
         None
     })
     .collect()
+}
+
+/// Where each criterion of a task stands.
+pub fn standings(task: &Task, state: &TaskState) -> Vec<CriterionSummary> {
+    let skipped = skipped(task, state);
+    let criteria = task.criteria.iter().map(|criterion| {
+        let entry = state.find(&criterion.key);
+        let skipped = skipped.iter().find(|it| it.criterion.key == criterion.key);
+        CriterionSummary {
+            line: criterion.line,
+            checked: criterion.checked,
+            blocked: entry.is_some_and(|entry| entry.blocked),
+            held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
+            skipped: skipped.is_some(),
+            reason: entry
+                .and_then(|entry| Some(entry.held.as_ref()?.reason.clone()))
+                .filter(|reason| !reason.is_empty())
+                .or_else(|| skipped.map(ToString::to_string)),
+            proof: entry.and_then(|entry| entry.proof),
+            attempts: entry.map_or(0, |entry| entry.attempts),
+            key: criterion.key.clone(),
+        }
+    });
+    criteria.collect()
 }
 
 /// The ticked criteria without a proof that an open one waits for.

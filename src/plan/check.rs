@@ -20,6 +20,14 @@ pub enum PlanError {
     /// A sub-task says nothing.
     #[error("the sub-task `{0}` has no description")]
     Empty(String),
+    /// A verify command that TASK.md cannot have.
+    #[error("the verify command of `{of}` {what}")]
+    Verify {
+        /// The sub-task.
+        of: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// Two sub-tasks have one id.
     #[error("two sub-tasks have the id `{0}`")]
     Twice(String),
@@ -77,7 +85,7 @@ struct GivenTask {
 
 /// One command, or several.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a command, or a list of commands")]
+#[serde(untagged, expecting = "expected a command, or a list of commands")]
 enum Commands {
     One(String),
     Many(Vec<String>),
@@ -108,6 +116,15 @@ pub fn check(text: &str) -> Result<TaskPlan, PlanError> {
             Commands::One(one) => vec![one],
             Commands::Many(many) => many,
         };
+        for command in &verify {
+            let what = match command.trim() {
+                "" => "is empty",
+                command if command.contains('\n') => "has several lines; write a script",
+                _ => continue,
+            };
+            return Err(PlanError::Verify { of: id, what });
+        }
+        let verify = verify.iter().map(|command| command.trim().to_owned()).collect();
         before.push((id.clone(), task.dependencies));
         tasks.push(SubTask { id, description, complexity: task.complexity, verify });
     }
@@ -208,6 +225,11 @@ mod tests {
             (&both, r#""a": ["a"]"#, "the sub-task `a` depends on itself"),
             (&format!("{a}, {a}"), "", "two sub-tasks have the id `a`"),
             (r#"{"id": "a", "description": " "}"#, "", "the sub-task `a` has no description"),
+            (
+                r#"{"id": "a", "description": "x", "verify": ["y", " "]}"#,
+                "",
+                "the verify command of `a` is empty",
+            ),
         ] {
             assert_eq!(of(tasks, edges), wanted);
         }

@@ -22,14 +22,18 @@ pub struct PlanText<'p> {
     pub checks: &'p [Vec<String>],
     /// Said of each check that is not the human's.
     pub mark: Option<&'p str>,
+    /// Lines of front matter.
+    pub settings: &'p [String],
 }
 
 /// Writes the TASK.md of a plan: a criterion for each sub-task.
 pub fn document(text: &PlanText<'_>) -> String {
-    let PlanText { name, goal, plan, ids, texts, checks, mark } = text;
+    let PlanText { name, goal, plan, ids, texts, checks, mark, settings } = text;
     let around = fence(goal, 3);
+    let lines: String = settings.iter().map(|line| format!("{line}\n")).collect();
+    let front = if lines.is_empty() { lines } else { format!("---\n{lines}---\n") };
     let mut out = format!(
-        "# {name}\n\nThe goal:\n\n{around}text\n{}\n{around}\n\n## Success Criteria\n\n",
+        "{front}# {name}\n\nThe goal:\n\n{around}text\n{}\n{around}\n\n## Success Criteria\n\n",
         goal.trim()
     );
     for (at, task) in plan.tasks.iter().enumerate() {

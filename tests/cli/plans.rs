@@ -413,3 +413,47 @@ fn an_issue_becomes_a_task_and_nothing_else_of_it_counts() {
     assert!(ran.stderr.contains("it has no `title`"), "{}", ran.stderr);
     assert!(!repo.path("tasks/third").exists());
 }
+
+#[test]
+fn a_signal_while_it_plans_ends_it_and_nothing_is_written() {
+    let repo = repo();
+    let agent = repo.agent("turns: [{steps: [{hang: }]}]\n");
+    for command in ["plan", "orchestrate"] {
+        let mut command = repo.command(&[command, "a goal", "--agent", &agent]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        until("the session", || {
+            let audits = std::fs::read_dir(repo.path(".ralph/audit")).ok()?.flatten();
+            let texts = audits.filter_map(|it| std::fs::read_to_string(it.path()).ok());
+            texts.into_iter().any(|text| text.contains("prompt")).then_some(())
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal(child.id(), Signal::INT);
+        let ran = collect(child);
+        assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+        assert!(!repo.path("tasks").exists());
+        std::fs::remove_dir_all(repo.path(".ralph/audit")).expect("removed");
+    }
+}
+
+#[test]
+fn what_cannot_start_is_not_planned() {
+    let repo = repo();
+    let agent = repo.agent(&format!("memory: seen.txt\nturns:{}", planner()));
+    repo.write("README.md", "changed");
+    let dirty = repo.ralph(&["orchestrate", "a goal", "--agent", &agent]);
+    assert_eq!(dirty.code, Some(8), "{}", dirty.stderr);
+    assert!(dirty.stderr.contains("changed README.md"), "{}", dirty.stderr);
+    repo.commit("clean");
+    let tree = repo.ralph(&["orchestrate", "a goal", "--proof=tree", "--agent", &agent]);
+    assert_eq!(tree.code, Some(2), "{}", tree.stderr);
+    let file = plan_file(&repo, r#"{"tasks": [{"description": "x"}]}"#);
+    let unchecked =
+        repo.ralph(&["orchestrate", "--plan", &file, "--require-checks", "--agent", &agent]);
+    assert_eq!(unchecked.code, Some(7), "{}", unchecked.stderr);
+    assert!(unchecked.stderr.contains("`t1` has no verify command"), "{}", unchecked.stderr);
+    let login = repo.agent("session_error: {code: -32000, message: Authentication required}\n");
+    let login = repo.ralph(&["orchestrate", "a goal", "--agent", &login]);
+    assert_eq!(login.code, Some(5), "{}", login.stderr);
+    assert!(!repo.path("tasks").exists() && !dirty.stderr.contains("planning"));
+}

@@ -6,11 +6,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::tell_plan::TellPlan;
-use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one, resolve};
+use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
-
-/// Workers of a plan, unless you say otherwise.
-const JOBS: u32 = 3;
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -155,19 +152,10 @@ impl SettingArgs {
         (self.gateway, self.lenient, self.require_checks) = (Some(GatewayUse::Off), true, false);
     }
 
-    /// Sets what nobody set: several workers, that go on with the rest, for so many sub-tasks.
-    pub(crate) fn orchestrate(&mut self, layers: &[Layer], tasks: usize) {
-        let unset = |is: fn(&LayerSettings) -> bool| !layers.iter().any(|it| is(&it.values));
-        if unset(|it| it.jobs.is_some()) {
-            self.jobs = Some(JOBS);
-        }
-        if unset(|it| it.on_stuck.is_some()) {
-            self.on_stuck = Some(OnStuck::Skip);
-        }
-        if unset(|it| it.max_iterations.is_some()) {
-            let attempts = resolve(layers).stuck_threshold;
-            let tasks = u32::try_from(tasks).unwrap_or(u32::MAX);
-            self.max_iterations = NonZeroU32::new(attempts.get().saturating_mul(tasks));
+    /// Several jobs, if nobody says how many: as in the task of a plan.
+    pub(crate) fn several_jobs(&mut self, layers: &[Layer]) {
+        if layers.iter().all(|layer| layer.values.jobs.is_none()) {
+            self.jobs = Some(super::PLAN_JOBS);
         }
     }
 

@@ -92,11 +92,20 @@ pub struct Changes {
 
 impl Night {
     /// The report of a run, given the one before it.
-    pub fn new(run: &Rollup, before: Option<&Rollup>, status: RunStatus) -> Option<Self> {
+    /// `standings` are those of the task's criteria now, for a run that did not get to say them.
+    pub fn new(
+        run: &Rollup,
+        before: Option<&Rollup>,
+        status: RunStatus,
+        standings: Vec<CriterionSummary>,
+    ) -> Option<Self> {
         let view = &run.view;
         let start = view.start.as_ref()?;
         let end = view.end.as_ref();
-        let summary = summary_of(run);
+        let mut summary = summary_of(run);
+        if end.is_none() && !standings.is_empty() {
+            summary.criteria = standings;
+        }
         let ended = end.map(|end| end.at).or(view.last_event.map(|(_, at)| at));
         let mut criteria: Vec<NightCriterion> =
             summary.criteria.iter().map(|it| criterion(it, run)).collect();
