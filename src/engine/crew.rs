@@ -103,6 +103,8 @@ pub(super) struct Workers {
     /// Some worker has handed in something.
     pub(super) answered: bool,
     pub(super) ending: Option<Outcome>,
+    /// Work that ended the run since it looked like a deception: its base, and the ref that has it.
+    pub(super) doubtful: Option<(Oid, String)>,
 }
 
 /// A worker's place.
@@ -212,6 +214,7 @@ impl Workers {
             deaths: HashMap::new(),
             answered: false,
             ending: None,
+            doubtful: None,
         }
     }
 
