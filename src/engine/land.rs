@@ -385,7 +385,7 @@ impl Run {
         let branch = &parts.preflight.checkpoint.branch;
         let message =
             format!("{}[{}] - by worker {}", parts.layout.prefix(), key.text, delivery.worker);
-        parts.repo.land((branch, merged), (&[], made), &message, &parts.identity)?;
+        parts.repo.land((branch, merged), [&[], made], &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
         if !delivery.work.progress.is_empty() {
