@@ -51,7 +51,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
     text.push(b'\n');
     let files = [(at.layout.file(TASK), ticked), (at.layout.file(STATE), text)];
     let message = message(at.layout.task(), criterion, &identity);
-    let commit = repo.land((&branch, &merged), (&files, &[]), &message, &identity)?;
+    let commit = repo.land((&branch, &merged), [&files, &[]], &message, &identity)?;
     let text = &criterion.key.text;
     if args.json {
         say_json(&json!({ "accepted": text, "commit": commit, "held": held.name }));

@@ -108,6 +108,8 @@ pub(super) struct Workers {
     pub(super) worked_alone: bool,
     /// The milliseconds of the last turn that was handed in, and of the last landing.
     pub(super) took: (u64, u64),
+    /// Work that ended the run since it looked like a deception: its base, and the ref that has it.
+    pub(super) doubtful: Option<(Oid, String)>,
 }
 
 /// A worker's place.
@@ -231,6 +233,7 @@ impl Workers {
             ending: None,
             worked_alone: false,
             took: (0, 0),
+            doubtful: None,
         }
     }
 

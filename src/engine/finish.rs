@@ -192,6 +192,16 @@ impl Run {
             Outcome::CannotGoOn { .. } => {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
+            Outcome::Tampered { .. }
+                if let Some((base, kept)) =
+                    self.workers.as_ref().and_then(|it| it.doubtful.as_ref()) =>
+            {
+                steps.push(format!(
+                    "review what was done, which is not in your working tree: git log -p {}..{kept}",
+                    base.short()
+                ));
+                steps.push(format!("then run: {again}"));
+            }
             Outcome::Tampered { .. } => {
                 let commits = self.run_start.as_ref();
                 let commits = commits

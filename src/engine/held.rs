@@ -233,7 +233,7 @@ impl Run {
         let branch = &parts.preflight.checkpoint.branch;
         let message = format!("{}[{}] - work that was held", parts.layout.prefix(), key.text);
         let files = [(parts.layout.file(TASK), ticked)];
-        parts.repo.land((branch, merged), (&files, &[]), &message, &parts.identity)?;
+        parts.repo.land((branch, merged), [&files, &[]], &message, &parts.identity)?;
         let may_change = may_change(&task, Some(key))?;
         self.learn_harness(merged, proved.put_back.as_ref(), &proved.checks, &may_change)?;
         let entry = self.state.entry(key);

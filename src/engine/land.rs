@@ -154,8 +154,13 @@ impl Run {
         error: &VerifyError,
     ) -> Result<(), EngineError> {
         let what = delivery.key.quoted();
-        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        self.notice(&format!("{what} is proven, and cannot land yet: {error}{hint}"))?;
+        let moved = matches!(error, VerifyError::Moved { .. });
+        let hint = if moved { Some("it is tried again".to_owned()) } else { error.hint() };
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        // A human who goes on to commit need not be told each time.
+        if !(moved && delivery.counted) {
+            self.notice(&format!("{what} is proven, and cannot land yet: {error}{hint}"))?;
+        }
         let (worker, criterion) = (delivery.worker, delivery.key.clone());
         self.parts.events.record(EventKind::WorkerHandedIn { worker, criterion })?;
         self.end_iteration(iteration, delivery.work.millis)?;
@@ -250,8 +255,11 @@ impl Run {
         for event in events {
             let mut event = event.clone();
             event.renumber(*number);
-            if let EventKind::TurnEnded { turn, .. } = &event {
-                self.count_tokens(turn);
+            match &mut event {
+                EventKind::TurnEnded { turn, .. } => self.count_tokens(turn),
+                // Paths in it are those of the worker's tree.
+                EventKind::Notice { message } => *message = format!("worker {worker}: {message}"),
+                _ => {}
             }
             self.parts.events.record(event)?;
         }
@@ -407,7 +415,7 @@ impl Run {
             let operation = "write";
             VerifyError::Io { operation, path: note, source }
         })?;
-        parts.repo.land((branch, merged), (&[], made), &message, &parts.identity)?;
+        parts.repo.land((branch, merged), [&[], made], &message, &parts.identity)?;
         self.set_tick(key, Tick::Done)?;
         let path = self.parts.repo.root().join(self.parts.layout.file(PROGRESS));
         if !delivery.work.progress.is_empty() {
@@ -430,9 +438,14 @@ impl Run {
             let reason = tampering(&verdict);
             self.record_verdict(iteration, evidence, verdict)?;
             self.tell_kept(delivery, "doubtful")?;
+            if let Some(workers) = &mut self.workers {
+                workers.doubtful = Some((delivery.base.clone(), delivery.kept_as().to_owned()));
+            }
             return Ok(Some(Outcome::Tampered { reason }));
         }
         let passed = matches!(verdict.result, VerdictResult::Pass(_));
+        // A turn that was cut off counts if its work does.
+        self.spent.iterations += u32::from(passed && delivery.work.stopped.is_some());
         if passed {
             self.learn(iteration, &evidence, &verdict)?;
         }

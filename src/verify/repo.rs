@@ -497,7 +497,7 @@ pub trait Repo: Send + Sync {
     fn land(
         &self,
         at: (&str, &Oid),
-        files: (&[(PathBuf, Vec<u8>)], &[(PathBuf, Vec<u8>)]),
+        files: [&[(PathBuf, Vec<u8>)]; 2],
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError>;

@@ -341,7 +341,7 @@ impl Repo for GitRepo {
     fn land(
         &self,
         at: (&str, &Oid),
-        files: (&[(PathBuf, Vec<u8>)], &[(PathBuf, Vec<u8>)]),
+        files: [&[(PathBuf, Vec<u8>)]; 2],
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError> {

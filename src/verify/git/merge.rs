@@ -104,7 +104,7 @@ impl GitRepo {
         &self,
         repo: &Repository,
         (branch, merged): (&str, &Oid),
-        (files, made): (&[(PathBuf, Vec<u8>)], &[(PathBuf, Vec<u8>)]),
+        [files, made]: [&[(PathBuf, Vec<u8>)]; 2],
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError> {

@@ -2,8 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use ralph_copilot::model::EventKind;
 
 use super::parallel::{begun, notices, processes, started};
 use super::{THREE, then_honest};
@@ -13,6 +15,16 @@ use crate::tier::has_tier;
 /// The tiers in which workers can work here.
 fn tiers() -> Vec<&'static str> {
     ["full", "partial", "off"].into_iter().filter(|tier| has_tier(tier)).collect()
+}
+
+/// Waits for a file that an agent makes. Returns the git folder beside it.
+fn git_beside(repo: &Repo, name: &str) -> PathBuf {
+    until("the file", || {
+        let mut find = Command::new("find");
+        let found = find.arg(repo.beside("tmp")).args(["-name", name]).output().expect("find");
+        let at = String::from_utf8(found.stdout).expect("text");
+        Some(Path::new(at.trim()).parent().filter(|it| it.is_absolute())?.join(".git"))
+    })
 }
 
 /// `h.bin` is kept as `ENC:` and its line.
@@ -87,12 +99,7 @@ fn what_a_worker_did_before_it_died_is_kept_without_running_anything() {
     std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
     command.env("TMPDIR", repo.beside("tmp"));
     let child = started(&mut command);
-    let git = until("the half-done work", || {
-        let mut find = Command::new("find");
-        let found = find.arg(repo.beside("tmp")).args(["-name", "ready"]).output().expect("find");
-        let at = String::from_utf8(found.stdout).expect("text");
-        Some(Path::new(at.trim()).parent().filter(|it| it.is_absolute())?.join(".git"))
-    });
+    let git = git_beside(&repo, "ready");
     let trap = repo.beside("trap");
     let runs = format!("\n\tclean = touch {0}\n[core]\n\tfsmonitor = touch {0}\n", trap.display());
     std::fs::write(git.join("config"), format!("[filter \"x\"]{runs}")).expect("written");
@@ -132,4 +139,66 @@ fn all_that_is_kept_is_named_when_the_human_switches_branches() {
         let at = at.unwrap_or_else(|| panic!("{name}: {}", ran.stdout));
         assert_eq!(repo.git(&["show", &format!("{at}:{file}")]), "");
     }
+}
+
+#[test]
+fn doubtful_work_is_named_where_it_is() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{ask: never, steps: [{write: {path: w.txt, text: w}}]}]";
+    let ran = repo.run(script, &["-j2"]);
+    assert_eq!(ran.code, Some(10), "{}{}", ran.stdout, ran.stderr);
+    let (_, at) =
+        ran.stdout.rsplit_once("not in your working tree: git log -p ").expect(&ran.stdout);
+    let range = at.split('"').next().expect("a range");
+    assert!(repo.git(&["log", "-p", range]).contains("w.txt"), "{range}");
+    assert!(!ran.stdout.contains("was left as it was"), "{}", ran.stdout);
+}
+
+#[test]
+fn that_a_landing_is_tried_again_is_said_once() {
+    let repo = Repo::new("- [ ] a is there\n  - verify: `test ! -e a.txt || sleep 1`\n");
+    let work = "turns: [{steps: [{run: 'touch a.txt'}, {tick: '{criterion}'}, {commit: a}]}]";
+    let mut command = repo.run_command(work, &["-j2", "--json"]);
+    let child = started(&mut command);
+    for number in [1, 2] {
+        until("the landing", || {
+            let is_begin = |kind: &EventKind| matches!(kind, EventKind::IterationStarted { .. });
+            let events = crate::journal(&repo);
+            let begun = events.iter().filter(|event| is_begin(&event.kind)).count();
+            (begun >= number).then_some(())
+        });
+        repo.git(&["commit", "--quiet", "--allow-empty", "--message", "by the human"]);
+    }
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let told: Vec<_> =
+        notices(&ran).into_iter().filter(|it| it.contains("cannot land yet")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].ends_with("; it is tried again"), "{told:?}");
+}
+
+#[test]
+fn a_turn_that_is_cut_off_and_proven_counts() {
+    let repo = Repo::new("- [ ] a is there\n  - verify: `test -e a.txt`\n");
+    let work = "turns: [{steps: [{run: 'touch a.txt'}, {tick: '{criterion}'}, {commit: a}, \
+                {run: 'sleep 60'}]}]";
+    let ran = repo.run(work, &["-j2", "--max-duration=3s"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("\"iterations\":1,"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_stale_lock_in_a_workers_tree_is_said_to_be_there() {
+    let repo = Repo::new("- [ ] a is there\n  - verify: `test -e a.txt`\n");
+    let work = "turns: [{steps: [{run: 'touch a.txt ready'}, {run: 'sleep 1'}]}, \
+                {steps: [{tick: '{criterion}'}, {commit: a}]}]";
+    let mut command = repo.run_command(work, &["-j2", "--json"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
+    let child = started(&mut command);
+    std::fs::write(git_beside(&repo, "ready").join("index.lock"), "").expect("written");
+    let ran = collect(child);
+    let of_locks = |it: &String| it.contains("removed stale git locks");
+    let told = notices(&ran).into_iter().find(of_locks).expect(&ran.stdout);
+    assert!(told.starts_with("worker 1: removed stale git locks"), "{told}");
 }
