@@ -32,10 +32,7 @@ pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
 };
-pub(super) use self::run::{RunArgs, SettingArgs};
-
-/// Workers of a plan, unless somebody says otherwise.
-pub(crate) const PLAN_JOBS: u32 = 3;
+pub(super) use self::run::{PLAN_JOBS, RunArgs, SettingArgs};
 
 /// Runs a coding agent unattended until every criterion of a task is met, as git and your checks
 /// show.
@@ -527,9 +524,9 @@ mod tests {
             ("r -C d run t", &["t"]),
             ("r orchestrate g", &["planned"]),
             (
-                "r -C d orchestrate g --name n --sandbox full --allow-dirty -j 2 --allow a --allow \
-                 --b --json --accept-checks",
-                &["planned", "--json", "--jobs=2", "--allow-dirty", "--sandbox=full", "--allow=a"],
+                "r -C d orchestrate g --name n --sandbox full --allow-dirty -j 2 --allow a \
+                 --json --accept-checks",
+                &["planned", "--jobs=2", "--allow-dirty", "--sandbox=full", "--allow=a", "--json"],
             ),
         ] {
             let words = words_of_run(words.split(' ').map(OsString::from));

@@ -20,7 +20,7 @@ use crate::model::{
     Record as _, Task, TaskState, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::{VerifyError, WorkerTree, clashes};
+use crate::verify::{VerifyError, WorkerTree, clashes, save_work};
 
 /// How often in a row a worker may die at one criterion.
 const DEATHS: u32 = 3;
@@ -316,7 +316,7 @@ impl Run {
         }
         let RunParts { layout, preflight, .. } = &self.parts;
         let message = format!("{}[{}] - an attempt", layout.prefix(), work.key.text);
-        let saved = seat.tree.save(layout, &message, &preflight.human);
+        let saved = save_work(&seat.tree, layout, &message, &preflight.human);
         let saved = saved.inspect_err(|error| tracing::warn!(%error, "only commits are kept"));
         let left = saved.ok().or_else(|| seat.tree.head());
         let left = left.map(|commit| (seat.tree.work().to_owned(), commit));

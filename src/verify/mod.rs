@@ -49,6 +49,7 @@ mod room_lacks;
 mod room_place;
 mod runner;
 mod runner_operands;
+mod save_work;
 mod setup;
 mod shell;
 mod silent;
@@ -111,6 +112,7 @@ pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,
     at_least_as_many, invocations, judge_tests, runner_environment, still_failing, worse,
 };
+pub use save_work::save_work;
 pub use setup::RoomSetup;
 pub use shell::{OutputTail, ShellChecks};
 pub use silent::silent_services;

@@ -8,12 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks};
 use super::commit_hooks::CommitHooks;
-use super::error::{RepoProblem, VerifyError};
-use super::fingerprint::Fingerprints;
-use super::git::GitRepo;
-use super::layout::Layout;
+use super::error::VerifyError;
 use super::proof_room::ProofRoom;
-use super::repo::Repo as _;
 use crate::model::Oid;
 
 /// What a file takes on most disks is a multiple of this.
@@ -42,24 +38,12 @@ impl WorkerTree {
         self.room.head()
     }
 
-    /// Commits what was done in it, on no branch, once nobody works there any more. Returns its HEAD
-    /// if everything is committed. What lies in git's folder runs nothing: it is written anew first.
+    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
     ///
     /// # Errors
-    /// If the tree cannot be read.
-    pub fn save(
-        &self,
-        layout: &Layout,
-        message: &str,
-        human: &Fingerprints,
-    ) -> Result<Oid, RepoProblem> {
-        self.room.settle()?;
-        let repo = GitRepo::discover(self.work())?;
-        let head = repo.checkpoint()?.head;
-        let kept = repo.save_attempt(layout, 1, message, human)?.commit;
-        let changed = repo.between(&head, &kept)?;
-        let is_work = changed.iter().any(|change| !layout.is_state_file(&change.path));
-        Ok(if is_work { kept } else { head })
+    /// If a file cannot be written.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        self.room.settle()
     }
 
     /// Its root.

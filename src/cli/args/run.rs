@@ -9,6 +9,9 @@ use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
 
+/// Workers of a plan, unless somebody says otherwise.
+pub(crate) const PLAN_JOBS: u32 = 3;
+
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RunArgs {
@@ -155,7 +158,7 @@ impl SettingArgs {
     /// Several jobs, if nobody says how many: as in the task of a plan.
     pub(crate) fn several_jobs(&mut self, layers: &[Layer]) {
         if layers.iter().all(|layer| layer.values.jobs.is_none()) {
-            self.jobs = Some(super::PLAN_JOBS);
+            self.jobs = Some(PLAN_JOBS);
         }
     }
 
