@@ -245,8 +245,8 @@ a cheat is weak. Your working tree is not changed. See docs/rehearse.md.
 
 Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid.")]
     Rehearse(RehearseArgs),
-    /// Show the progress of a task and its newest run
-    Status(TaskArgs),
+    /// Show the progress of a task and its newest run; without a name, of all tasks
+    Status(StatusArgs),
     /// Print the events of a run
     Log(LogArgs),
     /// Report what a run did: outcome, criteria, changes since the last run, denials, and cost
@@ -353,7 +353,17 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
 }
 
-/// Flags of `check` and `status`.
+/// Flags of `status`.
+#[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    /// The task [default: the only one, or a line for each]
+    pub(crate) task: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `check`.
 #[derive(Args, Debug)]
 pub(crate) struct TaskArgs {
     /// The task

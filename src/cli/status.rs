@@ -4,46 +4,108 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::TaskArgs;
+use super::args::StatusArgs;
 use super::command_names::{quoted, start_command};
-use super::context::TaskContext;
+use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
 use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
-use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped};
+use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped, standings};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, WorkerView, journals};
 use crate::model::{ExitCode, Outcome, Task, TaskState};
-use crate::report::{count, details, ended, judged, reopened};
+use crate::report::{count, counted, details, ended, judged, message, reopened};
+use crate::sys::lock::Holder;
+use crate::task::task_names;
 use crate::verify::Repo as _;
 
-/// Prints the progress.
-pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
-    let at = TaskContext::find(directory, &args.task)?;
-    let task = at.load()?;
-    let state = read_state(&at)?;
-    let mut run = last_run(&at)?.map(|(_, view)| view);
-    let holder = at.place.holder();
-    let at_work = run.as_ref().map(|view| view.status(holder.as_ref()));
-    if let Some(view) = run.as_mut().filter(|_| at_work != Some(RunStatus::Waiting)) {
-        // A dead run is no longer waiting, even if that was its last event.
-        view.waiting = None;
+/// Prints the progress of a task, or of all.
+pub(super) fn status(directory: Option<&Path>, args: &StatusArgs) -> Result<u8, Failure> {
+    if let Some(task) = &args.task {
+        return of_one(TaskContext::find(directory, task)?, directory, args.json);
     }
-    let lives = matches!(at_work, Some(RunStatus::Running | RunStatus::Waiting));
-    if let Some(view) = run.as_mut().filter(|_| !lives) {
-        view.nobody_works();
+    let place = RepoContext::find(directory)?;
+    let names = task_names(place.root(), &place.cwd)?;
+    if let [only] = names.as_slice() {
+        return of_one(TaskContext::find(directory, only)?, directory, args.json);
+    }
+    if names.is_empty() {
+        return Err(Failure::new(ExitCode::Invalid, "there are no tasks in this repository")
+            .hint("create one with `ralph-copilot init <task>`"));
+    }
+    let mut all = Vec::new();
+    let width = names.iter().map(String::len).max().unwrap_or_default();
+    for name in &names {
+        let at = TaskContext::find(directory, name)?;
+        let seen = Seen::of(&at)?;
+        if args.json {
+            all.push(seen.as_json());
+            continue;
+        }
+        let counted = counted(&standings(&seen.task, &seen.state));
+        let run = match (&seen.run, seen.at_work) {
+            (Some(RunView { end: Some(end), .. }), Some(RunStatus::Ended)) => {
+                let at = end.at.format("%F %H:%M UTC");
+                format!("{at}: {}", message(&ended(&end.outcome, &end.summary)))
+            }
+            (Some(_), Some(at_work)) => format!("{at_work:?}").to_lowercase(),
+            (_, _) => "no runs yet".to_owned(),
+        };
+        say(&format!("{name:width$}  {counted}; {run}"));
     }
     if args.json {
-        let at_work = at_work.map(|at_work| format!("{at_work:?}"));
-        say_json(&json!({
-            "task": task.name,
-            "criteria": criteria(&task, &state),
-            "run": run,
-            "standing": at_work.map(|at_work| at_work.to_lowercase()),
+        say_json(&json!({ "tasks": all }));
+    }
+    Ok(0)
+}
+
+/// A task, its state, and its newest run.
+struct Seen {
+    task: Task,
+    state: TaskState,
+    run: Option<RunView>,
+    at_work: Option<RunStatus>,
+    holder: Option<Holder>,
+}
+
+impl Seen {
+    fn of(at: &TaskContext) -> Result<Self, Failure> {
+        let task = at.load()?;
+        let state = read_state(at)?;
+        let mut run = last_run(at)?.map(|(_, view)| view);
+        let holder = at.place.holder();
+        let at_work = run.as_ref().map(|view| view.status(holder.as_ref()));
+        if let Some(view) = run.as_mut().filter(|_| at_work != Some(RunStatus::Waiting)) {
+            // A dead run is no longer waiting, even if that was its last event.
+            view.waiting = None;
+        }
+        let lives = matches!(at_work, Some(RunStatus::Running | RunStatus::Waiting));
+        if let Some(view) = run.as_mut().filter(|_| !lives) {
+            view.nobody_works();
+        }
+        Ok(Self { task, state, run, at_work, holder })
+    }
+
+    fn as_json(&self) -> Value {
+        let at_work = self.at_work.map(|at_work| format!("{at_work:?}").to_lowercase());
+        let holder = self.holder.as_ref();
+        json!({
+            "task": self.task.name,
+            "criteria": criteria(&self.task, &self.state),
+            "run": self.run,
+            "standing": at_work,
             "held_by": holder.map(|holder| json!({ "pid": holder.pid, "run": holder.run })),
-        }));
+        })
+    }
+}
+
+fn of_one(at: TaskContext, directory: Option<&Path>, json: bool) -> Result<u8, Failure> {
+    let seen = Seen::of(&at)?;
+    if json {
+        say_json(&seen.as_json());
         return Ok(0);
     }
+    let Seen { task, state, run, at_work, .. } = seen;
     say(&overview(&task, &state, &WaysOut::new(directory, &at, state.clone(), run.as_ref())));
     orphaned_work(&task, &state).for_each(|line| say(&format!("\n{line}")));
     if task.criteria.is_empty() {

@@ -32,4 +32,4 @@ pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
 pub use stream_lines::StreamLines;
-pub use summary::{ended, render as summary};
+pub use summary::{counted, ended, render as summary};

@@ -108,7 +108,7 @@ pub fn ended(outcome: &Outcome, summary: &RunSummary) -> String {
 }
 
 /// `12 criteria: 5 proven, 2 committed without a check, 1 stuck, 4 open`.
-pub(super) fn counted(criteria: &[CriterionSummary]) -> String {
+pub fn counted(criteria: &[CriterionSummary]) -> String {
     let all = match criteria.len() as u64 {
         1 => "1 criterion".to_owned(),
         many => format!("{} criteria", format::grouped(many)),

@@ -82,6 +82,14 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
     }
 }
 
+/// The names of the tasks that [`discover`] would find.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub fn task_names(root: &Path, cwd: &Path) -> Result<Vec<String>, TaskError> {
+    available(&places(root, cwd))
+}
+
 /// The folders that hold tasks, from `cwd` up to `root`, in search order.
 fn places(root: &Path, cwd: &Path) -> Vec<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -36,7 +36,7 @@ mod tick;
 mod verify_item;
 
 pub use compare::compare;
-pub use discover::{TASK_FILE, TaskFolder, discover, load, wrong_with_name};
+pub use discover::{TASK_FILE, TaskFolder, discover, load, task_names, wrong_with_name};
 pub use error::TaskError;
 pub use issue_items::{IssueItem, issue_items};
 pub use lookup::{at_line, find, usable};

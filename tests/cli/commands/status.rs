@@ -181,3 +181,25 @@ fn the_work_of_a_run_on_another_branch_is_named_until_it_is_merged() {
     repo.git(&["merge", "--quiet", "ralph/demo"]);
     assert!(!status().contains(told), "{}", status());
 }
+
+#[test]
+fn without_a_name_every_task_has_a_line() {
+    let none = Repo::empty();
+    let ran = none.ralph(&["status"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+    assert!(ran.stderr.contains("there are no tasks in this repository"), "{}", ran.stderr);
+    let repo = Repo::new(THREE);
+    assert_eq!(repo.ralph(&["status"]).stdout, repo.ralph(&["status", "demo"]).stdout);
+    repo.write("tasks/other/TASK.md", "- [ ] x\n");
+    repo.commit("another task");
+    assert_eq!(repo.run(HONEST, &["--sandbox=off"]).code, Some(0));
+    let ran = repo.ralph(&["status"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("demo   3 criteria: 3 proven; 20"), "{lines:?}");
+    assert!(lines[0].ends_with(" UTC: Done: every criterion is proven"), "{lines:?}");
+    assert_eq!(lines[1..], ["other  1 criterion: 1 open; no runs yet"]);
+    let all = repo.ralph(&["status", "--json"]).json();
+    assert_eq!(all["tasks"][1]["task"], "other");
+    assert_eq!(all["tasks"][0], repo.ralph(&["status", "demo", "--json"]).json());
+}
