@@ -59,6 +59,8 @@ const ROOM: usize = 256 << 10;
 pub(super) struct Assembled {
     pub(super) parts: RunParts,
     pub(super) guards: RunGuards,
+    /// A command that learns how the run ended.
+    pub(super) on_end: Option<String>,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first iteration.
@@ -104,8 +106,9 @@ pub(super) async fn assemble(
     recording.notices.extend(walls.notice());
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
+    let on_end = plan.settings.on_end.clone();
     let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
-    finish(at, directory, parts).await
+    Ok(Assembled { on_end, ..finish(at, directory, parts).await? })
 }
 
 /// The gateway of a run that has one, with notices about it.
@@ -255,7 +258,7 @@ async fn finish(
         _scratch: scratch,
         _heartbeat: beat,
     };
-    Ok(Assembled { parts, guards })
+    Ok(Assembled { parts, guards, on_end: None })
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.

@@ -152,7 +152,7 @@ fn with_repository(
         let values = config::from_task(&task.settings)?;
         layers.push(Layer { source: Source::Task, values });
     }
-    refuse_gateway(&repository)?;
+    refuse_programs(&repository)?;
     layers.push(repository);
     if let Some(users) = config::user_file() {
         let values = config::from_file(&users)?;
@@ -162,8 +162,14 @@ fn with_repository(
 }
 
 /// Refuses a gateway in the repository's own configuration: it would open a port and start programs
-/// in every clone of the repository.
-fn refuse_gateway(repository: &Layer) -> Result<(), Failure> {
+/// in every clone of the repository. So would a command at a run's end.
+fn refuse_programs(repository: &Layer) -> Result<(), Failure> {
+    if repository.values.on_end.is_some() {
+        let why =
+            format!("{}: a repository's configuration cannot have `on_end`", repository.source);
+        return Err(Failure::new(ExitCode::Invalid, why)
+            .hint("move it to ~/.config/ralph-copilot/config.toml, or use --on-end"));
+    }
     let gateway = &repository.values.gateway;
     if gateway.chosen.is_none() && gateway.providers.is_empty() {
         return Ok(());

@@ -40,6 +40,7 @@ mod loopback;
 mod mcp;
 mod models;
 mod named_criterion;
+mod on_end;
 mod openings;
 mod orchestrate;
 mod paths;

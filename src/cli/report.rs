@@ -25,23 +25,7 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let path = journal(&place, directory, args.of.as_deref())?;
-    let invalid = |error| Failure::new(ExitCode::Invalid, error);
-    let run = rollup(&path).map_err(invalid)?;
-    let before = before(&place, &path, &run).map_err(invalid)?;
-    let status = run.view.status(place.holder().as_ref());
-    let mut standing = Vec::new();
-    let task = run.view.start.as_ref().filter(|_| run.view.end.is_none());
-    let at = task.and_then(|start| TaskContext::find(directory, &start.task).ok());
-    if let Some(at) = &at {
-        standing = standings(&at.load()?, &read_state(at)?);
-    }
-    let night = Night::new(&run, before.as_ref(), status, standing)
-        .ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
-    let mut night = night;
-    if let Some(at) = at.filter(|_| status == RunStatus::Died) {
-        let start = start_command(directory, at.layout.task());
-        night.next.push(format!("{start}  (goes on from there)"));
-    }
+    let night = night(&place, directory, &path)?;
     if args.json {
         say_json(&serde_json::to_value(&night).unwrap_or_default());
     } else if args.md {
@@ -62,6 +46,32 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
         say(&text(&night));
     }
     Ok(0)
+}
+
+/// The facts of the run with this journal.
+pub(super) fn night(
+    place: &RepoContext,
+    directory: Option<&Path>,
+    path: &Path,
+) -> Result<Night, Failure> {
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
+    let run = rollup(path).map_err(invalid)?;
+    let before = before(place, path, &run).map_err(invalid)?;
+    let status = run.view.status(place.holder().as_ref());
+    let mut standing = Vec::new();
+    let task = run.view.start.as_ref().filter(|_| run.view.end.is_none());
+    let at = task.and_then(|start| TaskContext::find(directory, &start.task).ok());
+    if let Some(at) = &at {
+        standing = standings(&at.load()?, &read_state(at)?);
+    }
+    let night = Night::new(&run, before.as_ref(), status, standing)
+        .ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
+    let mut night = night;
+    if let Some(at) = at.filter(|_| status == RunStatus::Died) {
+        let start = start_command(directory, at.layout.task());
+        night.next.push(format!("{start}  (goes on from there)"));
+    }
+    Ok(night)
 }
 
 fn rollup(path: &Path) -> Result<Rollup, JournalError> {

@@ -11,9 +11,9 @@ use super::command_names::{nearest, nearest_command};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::runtime::runtime;
-use super::{dry_run, json_error, worker};
+use super::{dry_run, json_error, on_end, worker};
 use crate::engine::Run;
-use crate::model::ExitCode;
+use crate::model::{ExitCode, Outcome};
 use crate::task::TaskError;
 
 /// Works on a task and gives the exit code. With `--json`, the reason why no run began is JSON,
@@ -72,16 +72,22 @@ pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<BegunRun
 
 /// Runs the assembled run to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
-    let Assembled { parts, guards } = assembled;
-    let folder = guards.folder.clone();
+    let Assembled { parts, guards, on_end } = assembled;
+    let (folder, root) = (guards.folder.clone(), parts.repo.root().to_owned());
     // The process ends soon: to free what is known about a large repository takes tens of
     // milliseconds.
     std::mem::forget(Arc::clone(&parts.repo));
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
     guards.end().await;
+    let outcome = outcome.map_err(Failure::from);
+    if let Some(command) = on_end {
+        let code = outcome.as_ref().map_or_else(|it| it.code.number(), Outcome::exit_code);
+        on_end::tell(&command, &root, &folder, code).await;
+    }
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
-        Err(error) => Err(Failure::from(error)
-            .hint(format!("the journal up to this point is in {}", folder.display()))),
+        Err(failure) => {
+            Err(failure.hint(format!("the journal up to this point is in {}", folder.display())))
+        }
     }
 }

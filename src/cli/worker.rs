@@ -48,7 +48,7 @@ pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
     let runtime = InBackground(Some(runtime()?));
     let Some(running) = &runtime.0 else { return Ok(0) };
     running.block_on(async {
-        let Assembled { parts, guards } = assemble(at, Some(root), &args).await?;
+        let Assembled { parts, guards, .. } = assemble(at, Some(root), &args).await?;
         let (give, orders) = mpsc::channel(1);
         let stop = parts.stop.clone();
         tokio::spawn(async move {

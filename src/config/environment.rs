@@ -44,6 +44,7 @@ pub fn from_environment(
         on_stuck: variables.word("ON_STUCK", "neither `stop` nor `skip`")?,
         model: variables.typed("MODEL")?,
         agent: variables.typed("AGENT")?,
+        on_end: variables.typed("ON_END")?,
         via: variables.word("VIA", "neither `acp` nor `cli`")?,
         branch: variables.typed("BRANCH")?,
         commit_prefix: variables.typed("COMMIT_PREFIX")?,

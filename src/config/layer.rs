@@ -78,6 +78,8 @@ pub struct LayerSettings {
     pub model: Option<String>,
     /// The command that speaks ACP on its standard streams.
     pub agent: Option<String>,
+    /// A command that learns how a run ended; the repository cannot name one.
+    pub on_end: Option<String>,
     /// How Copilot is driven.
     pub via: Option<Via>,
     /// The branch to be on.

@@ -56,6 +56,8 @@ macro_rules! settings {
             pub model: Option<String>,
             /// The agent's command, where one was named; else Copilot is looked for.
             pub agent: Option<String>,
+            /// A command that learns how a run ended.
+            pub on_end: Option<String>,
             /// The branch to be on, where one was named.
             pub branch: Option<String>,
             /// What commit messages begin with, where the project wants something.
@@ -109,6 +111,7 @@ macro_rules! settings {
             )*
             let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
             let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
+            let on_end = optional(&mut chosen, "on_end", layers, |values| values.on_end.clone());
             let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
             let commit_prefix =
                 optional(&mut chosen, "commit_prefix", layers, |values| values.commit_prefix.clone());
@@ -139,6 +142,7 @@ macro_rules! settings {
                 $( $name, )*
                 model,
                 agent,
+                on_end,
                 branch,
                 commit_prefix,
                 max_duration,

@@ -123,3 +123,32 @@ fn a_report_without_a_run_says_so() {
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
     assert!(ran.json()["error"]["reason"].as_str().is_some_and(|why| why.contains("no runs")));
 }
+
+#[test]
+fn a_command_of_the_users_learns_how_a_run_ended_and_changes_nothing() {
+    let repo = Repo::new(THREE);
+    let to = repo.beside("told");
+    let command = format!(
+        "cat > {0}.json; cp $RALPH_COPILOT_REPORT {0}.md; \
+         echo $RALPH_COPILOT_OUTCOME $RALPH_COPILOT_EXIT_CODE $RALPH_COPILOT_TASK > {0}; echo out; exit 9",
+        to.display()
+    );
+    let flags = ["--sandbox=off", "--max-iterations", "1", "--on-end", &command];
+    let ran = repo.run(HONEST, &flags);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("note: --on-end: it ended with exit status: 9"), "{}", ran.stderr);
+    assert!(!ran.stdout.lines().any(|line| line == "out"), "{}", ran.stdout);
+    let told = std::fs::read_to_string(&to).expect("told");
+    assert_eq!(told, "limit 3 demo\n");
+    let json = std::fs::read_to_string(to.with_extension("json")).expect("JSON");
+    let night: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&night["exit_code"], &night["status"]), (&3.into(), &"ended".into()));
+    let md = std::fs::read_to_string(to.with_extension("md")).expect("Markdown");
+    assert!(md.starts_with("# `demo`\n"), "{md}");
+    assert_eq!(repo.status(), "");
+
+    repo.write(".ralph/config.toml", "on_end = \"touch pwned\"\n");
+    let refused = repo.run(HONEST, &["--sandbox=off"]);
+    assert_eq!(refused.code, Some(7), "{}", refused.stdout);
+    assert!(refused.stderr.contains("cannot have `on_end`"), "{}", refused.stderr);
+}

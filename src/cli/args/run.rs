@@ -92,6 +92,9 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "HOW", help_heading = "Agent",
         value_parser = PossibleValuesParser::new(["acp", "cli"]).map(via))]
     via: Option<Via>,
+    /// Run this command when the run has ended, with the report as JSON on standard input
+    #[arg(long, value_name = "COMMAND", help_heading = "Afterwards")]
+    on_end: Option<String>,
     /// Switch to this branch first, creating it if needed; files are not touched
     #[arg(long, value_name = "NAME", help_heading = "Repository")]
     branch: Option<String>,
@@ -176,6 +179,7 @@ impl SettingArgs {
             on_stuck: self.on_stuck,
             model: self.model.clone(),
             agent: self.agent.clone(),
+            on_end: self.on_end.clone(),
             via: self.via,
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),
