@@ -12,13 +12,11 @@ mod plan;
 mod policy;
 mod recipe;
 mod run;
+mod words;
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use clap::parser::ValueSource;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(super) use self::copilot::CopilotArgs;
@@ -33,6 +31,7 @@ pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
 };
 pub(super) use self::run::{PLAN_JOBS, RunArgs, SettingArgs};
+pub(super) use self::words::{attached, leading_directory};
 
 /// Runs a coding agent unattended until every criterion of a task is met, as git and your checks
 /// show.
@@ -63,92 +62,6 @@ pub(crate) struct Cli {
     /// The run, when no command is named.
     #[command(flatten)]
     pub(crate) run: RunArgs,
-}
-
-/// Takes `-C DIR` from before the command, as git and make do. The parser would take a flag
-/// there for a flag of `run`, and those conflict with the other commands.
-pub(crate) fn leading_directory(
-    words: impl IntoIterator<Item = OsString>,
-) -> (Option<PathBuf>, Vec<OsString>) {
-    let mut words: Vec<OsString> = words.into_iter().collect();
-    let named = words.get(1).is_some_and(|word| word == "-C" || word == "--directory");
-    if named && words.len() > 2 {
-        let directory = words.remove(2);
-        words.remove(1);
-        return (Some(directory.into()), words);
-    }
-    let joined = words.get(1).and_then(|word| {
-        let word = word.as_bytes();
-        let long = word.strip_prefix(b"--directory=");
-        long.or_else(|| word.strip_prefix(b"-C").filter(|joined| !joined.is_empty()))
-    });
-    let joined = joined.map(|path| PathBuf::from(OsStr::from_bytes(path)));
-    if joined.is_some() {
-        words.remove(1);
-    }
-    (joined, words)
-}
-
-/// Attaches the value of `--sandbox` and `--gateway`, which also stand alone, if it is the next
-/// word: `--sandbox full` is `--sandbox=full`. Any other word is left to the parser.
-pub(crate) fn attached(words: Vec<OsString>) -> Vec<OsString> {
-    let is_value = |option: &OsStr, word: &OsStr| match (option.to_str(), word.to_str()) {
-        (Some("--sandbox"), Some(word)) => Sandbox::WORDS.contains(&word),
-        (Some("--gateway"), Some(word)) => {
-            word.parse::<u16>().is_ok() || ["true", "false"].contains(&word)
-        }
-        _ => false,
-    };
-    let mut all: Vec<OsString> = Vec::with_capacity(words.len());
-    let mut of_others = false;
-    for word in words {
-        match all.last_mut() {
-            Some(option) if !of_others && is_value(option, &word) => {
-                option.push("=");
-                option.push(word);
-            }
-            _ => {
-                of_others |= word == "--";
-                all.push(word);
-            }
-        }
-    }
-    all
-}
-
-/// The words of a run behind `run`: those of this process, or what of them is a run's, if it carries
-/// out a plan.
-pub(crate) fn words_of_run(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let (_, mut words) = leading_directory(words);
-    if words.get(1).is_none_or(|word| word != "orchestrate") {
-        let is_named = words.get(1).is_some_and(|word| word == "run");
-        return words.split_off(if is_named { 2 } else { 1 });
-    }
-    let mut all = vec![OsString::from("planned")];
-    let command = Cli::command();
-    let (Ok(found), Some(run)) =
-        (command.clone().try_get_matches_from(attached(words)), command.find_subcommand("run"))
-    else {
-        return all;
-    };
-    let Some(("orchestrate", found)) = found.subcommand() else { return all };
-    let typed = |id: &str| {
-        found.ids().any(|known| known.as_str() == id)
-            && found.value_source(id) == Some(ValueSource::CommandLine)
-    };
-    for arg in run.get_arguments().filter(|arg| typed(arg.get_id().as_str())) {
-        let Some(long) = arg.get_long() else { continue };
-        let takes = arg.get_action().takes_values();
-        for value in found.get_raw(arg.get_id().as_str()).into_iter().flatten() {
-            let mut word = OsString::from(format!("--{long}"));
-            if takes {
-                word.push("=");
-                word.push(value);
-            }
-            all.push(word);
-        }
-    }
-    all
 }
 
 impl Cli {
@@ -504,45 +417,9 @@ pub(crate) struct DoctorArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
-
-    fn split(words: &[&str]) -> (Option<PathBuf>, Vec<OsString>) {
-        leading_directory(words.iter().map(OsString::from))
-    }
-
-    #[test]
-    fn the_directory_may_stand_before_the_command() {
-        for words in [
-            &["r", "-C", "d", "check", "t"][..],
-            &["r", "--directory", "d", "check", "t"],
-            &["r", "--directory=d", "check", "t"],
-            &["r", "-Cd", "check", "t"],
-        ] {
-            let (directory, rest) = split(words);
-            assert_eq!(directory, Some(PathBuf::from("d")), "{words:?}");
-            assert_eq!(rest, ["r", "check", "t"], "{words:?}");
-        }
-        assert_eq!(split(&["r", "check", "-C", "d"]).0, None);
-        assert_eq!(split(&["r", "-C"]).1, ["r", "-C"]);
-    }
-
-    #[test]
-    fn a_worker_gets_the_words_of_its_run() {
-        for (words, wanted) in [
-            ("r t --jobs 2", &["t", "--jobs", "2"][..]),
-            ("r run t --lenient", &["t", "--lenient"]),
-            ("r -C d run t", &["t"]),
-            ("r orchestrate g", &["planned"]),
-            (
-                "r -C d orchestrate g --name n --sandbox full --allow-dirty -j 2 --allow a \
-                 --json --accept-checks",
-                &["planned", "--jobs=2", "--allow-dirty", "--sandbox=full", "--allow=a", "--json"],
-            ),
-        ] {
-            let words = words_of_run(words.split(' ').map(OsString::from));
-            assert_eq!(words, wanted, "{words:?}");
-        }
-    }
 
     #[test]
     fn the_parser_is_sound() {

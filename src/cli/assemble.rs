@@ -59,7 +59,7 @@ const ROOM: usize = 256 << 10;
 pub(super) struct Assembled {
     pub(super) parts: RunParts,
     pub(super) guards: RunGuards,
-    /// A command that learns how the run ended.
+    /// The command to run afterwards (`--on-end`).
     pub(super) on_end: Option<String>,
 }
 
@@ -108,7 +108,8 @@ pub(super) async fn assemble(
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
     let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
-    Ok(Assembled { on_end, ..finish(at, directory, parts).await? })
+    let (parts, guards) = finish(at, directory, parts).await?;
+    Ok(Assembled { parts, guards, on_end })
 }
 
 /// The gateway of a run that has one, with notices about it.
@@ -163,7 +164,7 @@ async fn finish(
     at: TaskContext,
     directory: Option<&Path>,
     ready: Prepared,
-) -> Result<Assembled, Failure> {
+) -> Result<(RunParts, RunGuards), Failure> {
     let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
@@ -258,7 +259,7 @@ async fn finish(
         _scratch: scratch,
         _heartbeat: beat,
     };
-    Ok(Assembled { parts, guards, on_end: None })
+    Ok((parts, guards))
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.

@@ -96,10 +96,7 @@ pub(super) fn one_session(
     request: &CodeRequest,
     steps: Arc<dyn Record>,
 ) -> Result<CodeResult, Failure> {
-    if let Some(holder) = place.holder() {
-        let why = format!("{holder} is working in this repository");
-        return Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"));
-    }
+    place.require_idle()?;
     runtime()?.block_on(async {
         let id = run_id(Clock::system().now(), std::process::id());
         let stop = Shutdown::default();
@@ -124,14 +121,14 @@ pub(super) fn one_session(
     })
 }
 
-/// The failure of what a signal ended.
+/// The failure of a command that a signal ended.
 pub(super) fn ended_by(signal: i32) -> Failure {
     let code = match signal {
         1 => ExitCode::Sighup,
         2 => ExitCode::Sigint,
         _ => ExitCode::Sigterm,
     };
-    Failure::new(code, "ended by a signal; nothing was written")
+    Failure::new(code, "ended by a signal")
 }
 
 /// Prints the steps. Their contents were redacted when the call ended.

@@ -76,6 +76,14 @@ impl RepoContext {
         TreeLock::holder(&self.lock()).ok().flatten()
     }
 
+    /// Fails if a run is at work in this tree.
+    pub(super) fn require_idle(&self) -> Result<(), Failure> {
+        self.holder().map_or(Ok(()), |holder| {
+            let why = format!("{holder} is working in this repository");
+            Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"))
+        })
+    }
+
     /// The templates that replace ours.
     pub(super) fn templates(&self) -> PathBuf {
         self.root().join(OWN).join("templates")

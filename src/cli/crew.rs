@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, Command};
 
-use super::args::words_of_run;
 use super::failure::Failure;
+use super::words_of_run::words_of_run;
 use crate::engine::{Assignment, EngineError, Hire, WorkerLink, WorkerReport, WorkerReports};
 use crate::model::ExitCode;
 use crate::sys::env::WORKER_VARIABLE;

@@ -1,4 +1,4 @@
-//! Text of others as the text of a criterion.
+//! Foreign text as the text of a criterion.
 
 use crate::task::parse;
 

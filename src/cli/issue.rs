@@ -1,4 +1,4 @@
-//! A task from where the work is written: an issue of GitHub's, or its JSON.
+//! A task from a GitHub issue, or from its JSON.
 //!
 //! Invariant: title and body are context in a code block: nothing in them is a criterion, a check, or
 //! a setting. Only the items of the task list become criteria.
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::inert::inert;
-use super::planner;
+use super::named_file;
 use super::print::complain;
 use crate::model::ExitCode;
 use crate::plan::{fence, slug};
@@ -45,7 +45,7 @@ impl Issue {
 
     /// Reads a file: that JSON, or a GitHub event with an issue.
     pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
-        Self::of_json(&planner::read(path)?)
+        Self::of_json(&named_file::read(path)?)
             .map_err(|failure| failure.hint(format!("read from {}", path.display())))
     }
 

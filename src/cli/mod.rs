@@ -40,6 +40,7 @@ mod loopback;
 mod mcp;
 mod models;
 mod named_criterion;
+mod named_file;
 mod on_end;
 mod openings;
 mod orchestrate;
@@ -78,6 +79,7 @@ mod verify_branch;
 mod view;
 mod walls;
 mod ways_out;
+mod words_of_run;
 mod worker;
 
 use std::path::Path;

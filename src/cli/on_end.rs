@@ -1,6 +1,7 @@
-//! `--on-end`: a command of the user's that learns how a run ended.
+//! `--on-end`: runs a command of the user's after a run.
 //!
-//! Invariant: it never changes the result, and has a minute. The repository cannot name one.
+//! Invariant: the command never changes the result, and is ended after 60 seconds. A repository's
+//! configuration cannot set it.
 
 use std::io;
 use std::path::Path;

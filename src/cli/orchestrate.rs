@@ -8,12 +8,12 @@ use super::code_task::ended_by;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::plan::{as_json, goal, settings, shown, usable_checks};
-use super::planned_task::{PlannedChecks, PlannedTask, planned, settings_of};
+use super::planned_task::{PlannedChecks, PlannedTask, planned};
 use super::print::{complain, say, say_json};
 use super::run::{BegunRun, begin, drive};
-use super::runtime::runtime;
+use super::runtime::{block_on_detached, runtime};
 use super::tell_plan::TellPlan;
-use super::{launch, planner};
+use super::{launch, named_file, planner};
 use crate::config::Settings;
 use crate::model::{ExitCode, Outcome, Task, TaskPlan, in_quotes};
 use crate::plan::{PlanProgress, check, criterion_ids, is_same, slug};
@@ -67,7 +67,6 @@ pub(super) fn orchestrate(directory: Option<&Path>, args: &OrchestrateArgs) -> R
     }
     let task = PlannedTask::named(&place, &found.name)?;
     if found.from != Origin::Earlier {
-        startable(&place, &settings)?;
         let checks = checks(directory, &place, &settings, &found, args)?;
         if let Some(at) = checks.of_tasks.iter().position(Vec::is_empty)
             && settings.require_checks
@@ -101,7 +100,7 @@ fn carry_out(
     if found.from == Origin::Earlier {
         let file = at.layout.file(TASK_FILE);
         complain(&format!(
-            "note: {} is there: it is continued as it is, with its own checks; --name plans anew",
+            "note: continuing {} as it is, with its own checks; --name plans a new task",
             file.display()
         ));
     }
@@ -170,7 +169,7 @@ fn find(
 ) -> Result<Found, Failure> {
     let given = args.goal.as_deref().map(goal).transpose()?;
     if let Some(file) = &args.plan {
-        let plan = check(&planner::read(file)?).map_err(|error| {
+        let plan = check(&named_file::read(file)?).map_err(|error| {
             Failure::new(ExitCode::Invalid, format!("{}: {error}", file.display()))
         })?;
         let stem = file.file_stem().filter(|stem| *stem != "-").unwrap_or_default();
@@ -181,6 +180,9 @@ fn find(
             Some(_) => Origin::Earlier,
             None => Origin::File,
         };
+        if from == Origin::File && !args.dry_run && !plan.tasks.is_empty() {
+            startable(place, settings)?;
+        }
         return Ok(Found { goal, name, plan, from });
     }
     let goal = given.unwrap_or_default().to_owned();
@@ -235,8 +237,7 @@ fn checks(
 ) -> Result<PlannedChecks, Failure> {
     if found.from == Origin::File {
         let of_tasks = found.plan.tasks.iter().map(|task| task.verify.clone()).collect();
-        let settings = settings_of(place, &found.plan)?;
-        return Ok(PlannedChecks { of_tasks, by_planner: false, settings });
+        return Ok(PlannedChecks { of_tasks, by_planner: false });
     }
     let mut checks = usable_checks(directory, place, settings, &found.plan)?;
     let count = checks.of_tasks.iter().map(Vec::len).sum::<usize>();
@@ -274,8 +275,7 @@ fn checks(
 
 /// Asks at the terminal; a signal ends it.
 fn asked(mut terminal: std::fs::File, question: String) -> Result<Option<String>, Failure> {
-    let runtime = runtime()?;
-    let answer = runtime.block_on(async {
+    block_on_detached(runtime()?, async {
         let stop = Shutdown::default();
         stop.listen(|signal| std::process::exit(128 + signal))?;
         let asking =
@@ -284,8 +284,5 @@ fn asked(mut terminal: std::fs::File, question: String) -> Result<Option<String>
             answer = asking => Ok(answer.ok().and_then(Result::ok).flatten()),
             () = stop.token().cancelled() => Err(ended_by(stop.signal().unwrap_or(2))),
         }
-    });
-    // A read that nobody answers is not waited for.
-    runtime.shutdown_background();
-    answer
+    })
 }

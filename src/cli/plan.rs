@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::PlanArgs;
+use super::args::{PlanArgs, SettingArgs};
 use super::command_names::start_command;
 use super::context::RepoContext;
 use super::failure::Failure;
 use super::paths::shown_from;
-use super::planned_task::{PlannedChecks, PlannedTask, settings_of};
+use super::planned_task::{PlannedChecks, PlannedTask};
 use super::print::{complain, say, say_json};
-use super::{assemble, planner, policy, tier};
+use super::{assemble, named_file, planner, policy, tier};
 use crate::config::Settings;
 use crate::model::{ExitCode, TaskPlan};
 use crate::plan::{repair, slug, waves};
@@ -21,7 +21,7 @@ use crate::task::parse;
 pub(super) fn plan(directory: Option<&Path>, args: &PlanArgs) -> Result<u8, Failure> {
     let goal = goal(&args.goal)?;
     if let Some(file) = &args.parse {
-        let plan = repair(goal, &planner::read(file)?);
+        let plan = repair(goal, &named_file::read(file)?);
         if args.json {
             say_json(&serde_json::to_value(&plan).unwrap_or_default());
         } else {
@@ -69,10 +69,7 @@ pub(super) fn goal(goal: &str) -> Result<&str, Failure> {
 }
 
 /// The settings, as far as they do not depend on a task.
-pub(super) fn settings(
-    place: &RepoContext,
-    flags: &super::args::SettingArgs,
-) -> Result<Settings, Failure> {
+pub(super) fn settings(place: &RepoContext, flags: &SettingArgs) -> Result<Settings, Failure> {
     assemble::settings(place, flags.layer(), &parse("", b""))
 }
 
@@ -116,8 +113,7 @@ pub(super) fn usable_checks(
         }
         of_tasks.push(used);
     }
-    let settings = settings_of(place, plan)?;
-    Ok(PlannedChecks { of_tasks, by_planner: true, settings })
+    Ok(PlannedChecks { of_tasks, by_planner: true })
 }
 
 /// The plan as JSON, in waves.

@@ -36,12 +36,10 @@ pub(super) struct PlannedChecks {
     pub(super) of_tasks: Vec<Vec<String>>,
     /// Did the planner write them?
     pub(super) by_planner: bool,
-    /// Front matter: what nobody set otherwise.
-    pub(super) settings: Vec<String>,
 }
 
-/// The settings of a plan's task that nobody has set: several workers, which go on with the rest.
-pub(super) fn settings_of(place: &RepoContext, plan: &TaskPlan) -> Result<Vec<String>, Failure> {
+/// Front matter with the settings that no layer has: several workers, which skip what is stuck.
+fn settings_of(place: &RepoContext, plan: &TaskPlan) -> Result<Vec<String>, Failure> {
     let layers = place.layers(LayerSettings::default(), None)?;
     let unset = |is: fn(&LayerSettings) -> bool| !layers.iter().any(|it| is(&it.values));
     let mut lines = Vec::new();
@@ -154,7 +152,7 @@ impl<'a> PlannedTask<'a> {
             texts: &texts,
             checks: &checks.of_tasks,
             mark: checks.by_planner.then_some(MARK),
-            settings: &checks.settings,
+            settings: &settings_of(self.place, plan)?,
         });
         let read = parse(self.name, text.as_bytes());
         let as_meant = read.criteria.len() == plan.tasks.len()

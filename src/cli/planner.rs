@@ -1,8 +1,5 @@
 //! A session that plans: it may only read, and its answer becomes a plan, whatever it says.
 
-use std::fs;
-use std::io::Read as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::code_task::{CodeRequest, CodeResult, TellSteps, ToolUse, one_session};
@@ -19,8 +16,6 @@ use crate::plan::{check, one_task, repair};
 const PLANNING: &str = include_str!("planning.md");
 /// Milliseconds that the planner has.
 const LIMIT: u64 = 5 * 60 * 1000;
-/// Longest file with a plan, in bytes.
-const LONGEST: u64 = 4 << 20;
 /// Characters of an answer that are shown.
 const SHOWN: usize = 300;
 
@@ -37,10 +32,7 @@ pub(super) fn plan(
         timeout_ms: Some(LIMIT),
         use_of_tools: ToolUse::Read,
     };
-    if let Some(holder) = place.holder() {
-        let why = format!("{holder} is working in this repository");
-        return Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"));
-    }
+    place.require_idle()?;
     complain("planning: a session of the agent reads the project");
     let steps = Arc::new(TellSteps(|step| complain(&format!("  {step}"))));
     let (plan, why) = match one_session(place, settings, &request, steps) {
@@ -92,17 +84,4 @@ fn is_unusable(failure: &Failure) -> bool {
     let error = failure.source.downcast_ref::<AgentError>();
     let class = error.and_then(AgentError::fault).map(|fault| fault.class);
     matches!(class, Some(FaultClass::NotFound | FaultClass::Auth))
-}
-
-/// The text of a file, or of standard input for `-`.
-pub(super) fn read(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(LONGEST).read_to_string(&mut text)
-    } else {
-        fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
-    };
-    let failed =
-        |error| Failure::new(ExitCode::Invalid, format!("cannot read {}: {error}", path.display()));
-    read.map_err(failed).map(|_| text)
 }

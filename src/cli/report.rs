@@ -64,9 +64,9 @@ pub(super) fn night(
     if let Some(at) = &at {
         standing = standings(&at.load()?, &read_state(at)?);
     }
-    let night = Night::new(&run, before.as_ref(), status, standing)
-        .ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
-    let mut night = night;
+    let night = Night::new(&run, before.as_ref(), status, standing);
+    let mut night =
+        night.ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
     if let Some(at) = at.filter(|_| status == RunStatus::Died) {
         let start = start_command(directory, at.layout.task());
         night.next.push(format!("{start}  (goes on from there)"));

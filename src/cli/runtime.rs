@@ -1,5 +1,7 @@
 //! The async runtimes of the commands that wait for something.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use tokio::runtime::{Builder, Runtime};
 
 use super::failure::Failure;
@@ -9,6 +11,14 @@ use crate::sys::shutdown::outlive_full_files;
 /// A runtime for the commands that wait for something.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     started(Builder::new_multi_thread().worker_threads(2))
+}
+
+/// Runs a future to its end, or to its panic, and leaves blocking reads behind: a read of standard
+/// input that no end of input follows would be waited for.
+pub(super) fn block_on_detached<F: Future>(runtime: Runtime, work: F) -> F::Output {
+    let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
+    runtime.shutdown_background();
+    ended.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// A runtime whose tasks begin in the order in which they were spawned.

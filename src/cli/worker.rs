@@ -2,7 +2,6 @@
 //! input, events and answers go to standard output.
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::args::RunArgs;
@@ -10,7 +9,7 @@ use super::assemble::{Assembled, assemble};
 use super::context::TaskContext;
 use super::crew::WorkerPlace;
 use super::failure::Failure;
-use super::runtime::runtime;
+use super::runtime::{block_on_detached, runtime};
 use super::tell_run::tell;
 use crate::engine::{Assignment, Run, WorkerAnswer, WorkerMessage};
 use crate::model::ExitCode;
@@ -18,17 +17,6 @@ use crate::sandbox::see_at;
 
 /// The signal that the end of standard input counts as.
 const TERM: i32 = 15;
-
-/// A runtime whose blocking reads nobody waits for, however this ends.
-struct InBackground(Option<Runtime>);
-
-impl Drop for InBackground {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
 
 /// Works in the tree that the run made.
 pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
@@ -44,10 +32,7 @@ pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
     let mut args = args.clone();
     args.settings.for_worker();
     let at = TaskContext::find(Some(root), &place.folder.join("TASK.md").to_string_lossy())?;
-    // A read of standard input that no end of input follows is not waited for.
-    let runtime = InBackground(Some(runtime()?));
-    let Some(running) = &runtime.0 else { return Ok(0) };
-    running.block_on(async {
+    block_on_detached(runtime()?, async {
         let Assembled { parts, guards, .. } = assemble(at, Some(root), &args).await?;
         let (give, orders) = mpsc::channel(1);
         let stop = parts.stop.clone();

@@ -78,7 +78,7 @@ pub struct LayerSettings {
     pub model: Option<String>,
     /// The command that speaks ACP on its standard streams.
     pub agent: Option<String>,
-    /// A command that learns how a run ended; the repository cannot name one.
+    /// The command to run after a run; refused in a repository's configuration.
     pub on_end: Option<String>,
     /// How Copilot is driven.
     pub via: Option<Via>,

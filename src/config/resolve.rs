@@ -56,7 +56,7 @@ macro_rules! settings {
             pub model: Option<String>,
             /// The agent's command, where one was named; else Copilot is looked for.
             pub agent: Option<String>,
-            /// A command that learns how a run ended.
+            /// The command to run after a run.
             pub on_end: Option<String>,
             /// The branch to be on, where one was named.
             pub branch: Option<String>,

@@ -47,6 +47,7 @@ mod stuck;
 mod supervisor;
 mod tree_proof;
 mod turn;
+mod turn_over;
 mod unjudged;
 mod wire;
 mod worker;

@@ -69,10 +69,10 @@ pub struct DenialRow {
 impl Rollup {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
-        self.view.apply(event);
         if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {
             row.ended = event.time;
         }
+        self.view.apply(event);
         match &event.kind {
             EventKind::RunStarted { sandbox, .. } => self.sandbox = *sandbox,
             EventKind::Notice { message } if !self.notices.contains(message) => {
@@ -113,13 +113,36 @@ impl Rollup {
                     row.commits.clone_from(&evidence.commits);
                 }
             }
-            EventKind::IterationEnded { .. } => {
-                if let Some(row) = self.iterations.last_mut() {
-                    row.ended = event.time;
-                }
-            }
-            // The view has what a report says of these.
-            _ => {}
+            // The view has the rest of what a report says.
+            EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::WorkerStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
+            | EventKind::PromptSent { .. }
+            | EventKind::ToolDecided { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
+            | EventKind::StopChecked { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionSkipped { .. }
+            | EventKind::CriterionHeld { .. }
+            | EventKind::CriterionReopened { .. }
+            | EventKind::TaskCheckFailed { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::Waiting { .. }
+            | EventKind::RunEnded { .. } => {}
         }
     }
 

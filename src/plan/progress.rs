@@ -20,7 +20,7 @@ pub struct PlannedCriterion {
     pub key: CriterionKey,
 }
 
-/// What became of a sub-task.
+/// The final status of a sub-task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubTaskStatus {
@@ -37,11 +37,11 @@ pub enum SubTaskStatus {
 pub struct SubTaskEnd {
     /// Its id in the plan.
     pub id: String,
-    /// What became of it.
+    /// Its final status.
     pub status: SubTaskStatus,
     /// Why it failed or was skipped.
     pub reason: Option<String>,
-    /// What was wrong with its last attempt.
+    /// The findings against its last attempt.
     pub errors: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ impl PlanProgress {
         Self { parts: planned.into_iter().map(part).collect(), fault: None, ended: None }
     }
 
-    /// What an event of the run means for the plan.
+    /// Takes an event of the run. Returns the plan's events.
     pub fn on(&mut self, event: &EventKind) -> Vec<PlanEvent> {
         match event {
             EventKind::WorkerStarted { criterion, .. }
@@ -168,8 +168,29 @@ impl PlanProgress {
                 self.ended = Some((outcome.clone(), summary.clone()));
                 Vec::new()
             }
-            // Nothing of these is a sub-task's.
-            _ => Vec::new(),
+            EventKind::RunStarted { .. }
+            | EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::WorkerHandedIn { .. }
+            | EventKind::PromptSent { .. }
+            | EventKind::ToolDecided { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
+            | EventKind::StopChecked { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::TaskCheckFailed { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. }
+            | EventKind::Waiting { .. } => Vec::new(),
         }
     }
 
@@ -186,14 +207,14 @@ impl PlanProgress {
     /// Ends what has not ended, for this reason, and the plan.
     pub fn finish(&mut self, why: &str) -> Vec<PlanEvent> {
         let summary = self.ended.take().map(|(_, summary)| summary).unwrap_or_default();
-        let waits = |part: &Part| summary.criteria.iter().find(|it| it.key == part.planned.key);
+        let end_of = |part: &Part| summary.criteria.iter().find(|it| it.key == part.planned.key);
         let mut events = Vec::new();
         for at in 0..self.parts.len() {
             if self.parts[at].end.is_some() {
                 continue;
             }
             // An earlier run of the same plan may have ended it.
-            let earlier = waits(&self.parts[at]).cloned();
+            let earlier = end_of(&self.parts[at]).cloned();
             let part = &mut self.parts[at];
             match earlier {
                 Some(CriterionSummary { checked: true, proof: Some(_), .. }) => {

@@ -250,19 +250,15 @@ impl Console {
     }
 
     fn tell_worker(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::WorkerStarted { worker, criterion, attempt, .. } => {
-                let since = self.started.unwrap_or(event.time);
-                let begin = || WorkerLines::new(self.terminal.clone(), since, self.criteria);
-                let workers = self.workers.get_or_insert_with(begin);
-                workers.begins(*worker, event.time, criterion, *attempt);
-            }
-            EventKind::WorkerHandedIn { worker, criterion } => {
-                if let Some(workers) = &mut self.workers {
-                    workers.hands_in(*worker, event.time, criterion);
-                }
-            }
-            _ => {}
+        if let EventKind::WorkerStarted { worker, criterion, attempt, .. } = &event.kind {
+            let since = self.started.unwrap_or(event.time);
+            let begin = || WorkerLines::new(self.terminal.clone(), since, self.criteria);
+            let workers = self.workers.get_or_insert_with(begin);
+            workers.begins(*worker, event.time, criterion, *attempt);
+        } else if let EventKind::WorkerHandedIn { worker, criterion } = &event.kind
+            && let Some(workers) = &mut self.workers
+        {
+            workers.hands_in(*worker, event.time, criterion);
         }
     }
 }

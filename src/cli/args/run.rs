@@ -9,7 +9,7 @@ use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
 
-/// Workers of a plan, unless somebody says otherwise.
+/// The default of `jobs` for a plan.
 pub(crate) const PLAN_JOBS: u32 = 3;
 
 /// Flags of `run`.

@@ -16,7 +16,7 @@ use super::workspace::{START_ELSEWHERE, Workspace, in_repository};
 use crate::cli::args::{McpServeArgs, ToolSet};
 use crate::cli::failure::Failure;
 use crate::cli::paths::{canonical, directory};
-use crate::cli::runtime::runtime_in_order;
+use crate::cli::runtime::{block_on_detached, runtime_in_order};
 use crate::mcp::{Toolbox, Tools, serve_stdio};
 use crate::model::ExitCode;
 use crate::sys::depth::{Depth, DepthError};
@@ -44,7 +44,7 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
     };
     // Each request is a task: code tasks wait in the order in which they were read.
     let runtime = runtime_in_order()?;
-    let ended = runtime.block_on(async {
+    let ended = block_on_detached(runtime, async {
         let stop = Shutdown::default();
         let mark = own.mark.clone();
         let of_signal = mark.clone();
@@ -85,7 +85,5 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
         served.map_err(|error| Failure::new(ExitCode::Usage, error))?;
         Ok::<_, Failure>(stop.signal())
     });
-    // A read of standard input that no end of input follows would be waited for.
-    runtime.shutdown_background();
     Ok(ended?.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(1)))
 }

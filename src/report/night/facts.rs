@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::events::{DenialRow, IterationRow, Rollup, RunStatus};
-use crate::model::{CheckResult, CommitSeen, CriterionSummary, Proof, RunSummary, Tier};
+use crate::model::{CheckResult, CommitSeen, CriterionSummary, RunSummary, Tier};
 use crate::report::summary::{self, standing};
 
 /// The facts of a report.
@@ -61,7 +61,8 @@ pub struct NightCriterion {
     pub text: String,
     /// Its 1-based line in TASK.md.
     pub line: usize,
-    /// `proven`, `committed`, `accepted`, `held`, `stuck`, `skipped`, `open`, or `ticked`.
+    /// `proven`, `proven in the tree`, `committed`, `accepted`, `held`, `stuck`, `skipped`, `open`, or
+    /// `ticked` without a proof.
     pub standing: &'static str,
     /// Failed attempts, of all runs.
     pub failed_attempts: u32,
@@ -92,7 +93,8 @@ pub struct Changes {
 
 impl Night {
     /// The report of a run, given the one before it.
-    /// `standings` are those of the task's criteria now, for a run that did not get to say them.
+    /// `standings` are those of the task's criteria now: a run that has not ended did not record
+    /// them.
     pub fn new(
         run: &Rollup,
         before: Option<&Rollup>,
@@ -223,7 +225,7 @@ fn changes(now: &RunSummary, before: &Rollup) -> Option<Changes> {
     })
 }
 
-/// What nothing has checked: said, so that silence is not taken for proof.
+/// What no check has confirmed. The report says so, because silence would look like proof.
 fn unchecked(run: &Rollup, criteria: &[NightCriterion]) -> Vec<String> {
     let count = |standing: &str| criteria.iter().filter(|it| it.standing == standing).count();
     let mut said = Vec::new();
@@ -232,11 +234,7 @@ fn unchecked(run: &Rollup, criteria: &[NightCriterion]) -> Vec<String> {
             said.push(format!("{number} of {} criteria {what}", criteria.len()));
         }
     };
-    let proof = Proof::Commit;
-    say(
-        count(crate::report::format::proof(proof)),
-        "rest on a commit alone: no check was red before it",
-    );
+    say(count("committed"), "rest on a commit alone: no check was red before it");
     say(count("accepted"), "were accepted by a human, against the verdict");
     say(count("ticked"), "are ticked, and nothing proves them");
     say(count("proven in the tree"), "passed in the working tree only, with the agent's own tests");

@@ -33,7 +33,7 @@ pub fn html(night: &Night) -> String {
         ("Took", duration(millis(night.began, night.ended))),
         ("Branch", format!("{} from {}", night.branch, night.start)),
         ("Agent", format!("{}, {model}", night.agent)),
-        ("Sandbox", format!("{:?}", night.sandbox).to_lowercase()),
+        ("Sandbox", night.sandbox.to_string()),
     ];
     out.push_str("<dl>\n");
     for (name, value) in facts {

@@ -1,8 +1,8 @@
-//! Text of others, so that nothing in it is live.
+//! Makes foreign text inert in Markdown and HTML.
 
 use crate::report::format::{harmless, one_line};
 
-/// Breaks what a workflow's log would take for a command of its own.
+/// Breaks up workflow commands (`::`, `##[`).
 fn quiet(text: &str) -> String {
     text.replace("::", ":\u{200b}:").replace("##[", "##\u{200b}[")
 }

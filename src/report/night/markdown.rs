@@ -27,7 +27,7 @@ pub fn markdown(night: &Night) -> String {
         span(&night.branch),
         span(&night.start),
         duration(millis(night.began, night.ended)),
-        format!("{:?}", night.sandbox).to_lowercase(),
+        night.sandbox,
     );
     list(&mut out, "Since the last run", since(night).iter().map(|line| span(line)).collect());
     list(&mut out, "Not checked", night.unchecked.clone());

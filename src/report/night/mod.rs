@@ -1,7 +1,7 @@
 //! The report of a run: one set of facts, and its forms for people, pull requests, and browsers.
 //!
-//! Invariant: text of an agent, a check, or a file is never live: no markup, no mention, no command,
-//! no control character.
+//! Invariant: text from an agent, a check, or a file is inert: it cannot add markup, mention anyone, run
+//! a workflow command, or contain control characters.
 
 mod facts;
 mod html;

@@ -52,6 +52,12 @@ impl PrivateRepo {
         Ok(waiting)
     }
 
+    /// Can the content of a file be a filter's output?
+    pub fn has_filters(&self) -> bool {
+        let is_filter = |(key, _): &(String, String)| key.starts_with("filter.");
+        !self.made.is_empty() || self.source.config.iter().any(is_filter)
+    }
+
     /// Records that a filter made these files: their current content is that of the commit.
     pub fn made(&mut self, paths: &[PathBuf]) {
         for path in paths {
