@@ -18,7 +18,7 @@ use super::{diagnostics::quote, front_policy::FrontPolicy};
 use crate::model::{CommitPrefix, Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 26] = [
+const KEYS: [(&str, &str); 27] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -28,6 +28,7 @@ const KEYS: [(&str, &str); 26] = [
     ("on_stuck", "`stop` or `skip`"),
     ("model", "the name of a model"),
     ("commit_prefix", CommitPrefix::TAKES),
+    ("sign", "`true` or `false`"),
     ("require_checks", "`true` or `false`"),
     ("write_scope", "`workspace` or `task`"),
     ("proof", "`room`, `end`, or `tree`"),
@@ -267,6 +268,10 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     let written = map.next_value()?;
                     read.settings.commit_prefix =
                         read.value("commit_prefix", written, |text| text.parse().ok());
+                }
+                "sign" => {
+                    let written = map.next_value()?;
+                    read.settings.sign = read.value("sign", written, |text| text.parse().ok());
                 }
                 "require_checks" => {
                     let written = map.next_value()?;

@@ -1,10 +1,14 @@
 //! What git and its hooks make of the agent's commits: messages, forms, signatures, identities.
 
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
 use super::around::program;
 use ralph_copilot::model::EventKind;
 
 use super::{HONEST, TASK, ended};
-use crate::repo::{Ran, Repo, finish, story};
+use crate::repo::{Ran, Repo, finish, story, until};
 use crate::tier::has_tier;
 
 /// The subjects of all commits, newest first.
@@ -222,5 +226,131 @@ fn in_a_sandbox_commits_are_unsigned_and_the_run_says_so() {
         let ran = finish(repo.run_command(HONEST, &[&format!("--sandbox={tier}")]));
         assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains("commits of the run are unsigned"), "{tier}: {}", ran.stdout);
+    }
+}
+
+/// A key agent that ends with the test.
+struct KeyAgent {
+    child: Child,
+    /// What ends it, if it left the child.
+    end: Option<Command>,
+}
+
+impl Drop for KeyAgent {
+    fn drop(&mut self) {
+        drop(self.end.as_mut().map(Command::status));
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Runs a program of the test's own and checks that it succeeds.
+fn succeeds(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An SSH agent at this socket, whose key git signs with. The key's file is gone: only the agent
+/// has it.
+fn ssh_signs(repo: &Repo, socket: &Path) -> KeyAgent {
+    let mut agent = Command::new("ssh-agent");
+    agent.args(["-D", "-a"]).arg(socket).stdout(Stdio::null());
+    let agent = KeyAgent { child: agent.spawn().expect("ssh-agent starts"), end: None };
+    until("the SSH agent", || UnixStream::connect(socket).ok());
+    let key = repo.beside("home/.ssh/id_ed25519");
+    std::fs::create_dir_all(key.parent().expect("a folder")).expect("made");
+    succeeds(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key));
+    succeeds(Command::new("ssh-add").arg("-q").arg(&key).env("SSH_AUTH_SOCK", socket));
+    std::fs::remove_file(&key).expect("there");
+    let public = std::fs::read_to_string(key.with_extension("pub")).expect("there");
+    let signers = repo.beside("signers");
+    std::fs::write(&signers, format!("human@example.com {public}")).expect("written");
+    repo.git(&["config", "gpg.format", "ssh"]);
+    repo.git(&["config", "gpg.ssh.allowedSignersFile", signers.to_str().expect("UTF-8")]);
+    repo.git(&["config", "user.signingKey", "~/.ssh/id_ed25519.pub"]);
+    agent
+}
+
+/// A gpg-agent whose folder is in the repository's HOME, with a key that git signs with.
+#[cfg(target_os = "linux")]
+fn gpg_signs(repo: &Repo) -> KeyAgent {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let home = repo.beside("home/.gnupg");
+    std::fs::DirBuilder::new().mode(0o700).create(&home).expect("made");
+    let gpg = |program: &str| {
+        let mut command = Command::new(program);
+        command.env("HOME", repo.beside("home")).env_remove("GNUPGHOME");
+        command
+    };
+    let mut agent = gpg("gpg-agent");
+    agent.args(["--quiet", "--daemon"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut end = gpg("gpgconf");
+    end.args(["--kill", "gpg-agent"]);
+    let mut agent = KeyAgent { child: agent.spawn().expect("gpg-agent starts"), end: Some(end) };
+    agent.child.wait().expect("it is in the background");
+    let person = "Human <human@example.com>";
+    succeeds(gpg("gpg").args(["--batch", "--passphrase", "", "--quick-gen-key", person]));
+    agent
+}
+
+/// The commits since the start, newest first, and whether they are signed.
+fn signed(repo: &Repo) -> String {
+    repo.git(&["log", "--format=%G? %s"])
+}
+
+#[test]
+fn with_sign_the_humans_key_agent_signs_the_agents_commits() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let repo = Repo::new(TASK);
+        let socket = repo.beside("agent.sock");
+        let _agent = ssh_signs(&repo, &socket);
+        repo.git(&["config", "commit.gpgSign", "true"]);
+        let mut run = repo.run_command(HONEST, &[&format!("--sandbox={tier}"), "--sign"]);
+        run.env("SSH_AUTH_SOCK", &socket);
+        let ran = finish(run);
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("your key agent signs"), "{tier}: {}", ran.stdout);
+        let signed = signed(&repo);
+        assert!(signed.contains("\nG ralph(demo): ["), "{tier}: {signed}");
+        assert!(signed.starts_with("N ralph(demo): state update"), "{tier}: {signed}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_sign_gpg_s_agent_signs_in_the_sandbox() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let repo = Repo::new(TASK);
+        let _agent = gpg_signs(&repo);
+        repo.git(&["config", "commit.gpgSign", "true"]);
+        let ran = finish(repo.run_command(HONEST, &[&format!("--sandbox={tier}"), "--sign"]));
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        let signed = signed(&repo);
+        assert!(signed.contains("\nG ralph(demo): ["), "{tier}: {signed}");
+    }
+}
+
+#[test]
+fn sign_without_a_key_agent_is_refused_at_once() {
+    let Some(tier) = ["full", "partial"].into_iter().find(|tier| has_tier(tier)) else { return };
+    let repo = Repo::new(&format!("---\nsign: true\n---\n{TASK}"));
+    let sandbox = format!("--sandbox={tier}");
+    let run = |words: &[&str]| {
+        let mut command =
+            repo.command(&[words, &["--agent", &repo.agent(HONEST), &sandbox]].concat());
+        command.env("SSH_AUTH_SOCK", repo.beside("gone.sock")).env_remove("GNUPGHOME");
+        finish(command)
+    };
+    let ran = run(&["run", "demo"]);
+    assert!(ran.stdout.contains("`sign` has no effect"), "{}", ran.stdout);
+    repo.git(&["config", "commit.gpgSign", "true"]);
+    for (format, missing) in [("ssh", "no SSH agent listens"), ("openpgp", "no gpg-agent listens")]
+    {
+        repo.git(&["config", "gpg.format", format]);
+        let ran = run(&["run", "demo"]);
+        assert_eq!(ran.code, Some(7), "{format}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(&format!("error: {missing}")), "{}", ran.stderr);
+        let told = run(&["doctor", "demo"]).stdout;
+        assert!(told.contains(missing), "{told}");
     }
 }
