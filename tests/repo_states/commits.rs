@@ -155,7 +155,10 @@ fn a_run_that_got_stuck_on_a_hook_ends_with_what_helps() {
 fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
     let repo = Repo::new(&format!("---\ncommit_prefix: 'feat:'\n---\n{TASK}"));
     program(&repo.path(".git/hooks/commit-msg"), COMMITLINT);
-    program(&repo.path(".git/hooks/pre-commit"), "#!/bin/sh\ngit diff --cached --quiet\n");
+    program(
+        &repo.path(".git/hooks/pre-commit"),
+        "#!/bin/sh\ngit diff --cached --name-only | grep -q TASK.md\n",
+    );
     let ran = repo.run(IDLE, &["--max-iterations=1"]);
     assert_eq!(about_hooks(&ran), [] as [String; 0]);
     let repo = Repo::new(TASK);
@@ -167,7 +170,7 @@ fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
     let about = about_hooks(&ran);
     assert_eq!(about.len(), 1, "{about:?}");
     assert!(about[0].starts_with(
-        "the pre-commit hook refuses even an empty commit; it printed: no commits on main"
+        "the pre-commit hook refuses even a commit of TASK.md alone; it printed: no commits on main"
     ));
     assert!(repo.status().is_empty(), "{}", repo.status());
 }
@@ -199,6 +202,56 @@ fn a_hook_that_formats_the_task_changes_no_criterion() {
     ended(&repo, &ran);
     assert_eq!(repo.task(), task.replace("[ ]", "[x]"));
     assert!(repo.status().is_empty(), "{}", story(&repo, &ran));
+}
+
+/// A hook as those of pre-commit: it fixes staged files, and fails if it fixed one.
+const FIXER: &str = "#!/bin/sh\nfixed=0\n\
+    for file in $(git diff --cached --name-only --diff-filter=ACM); do\n\
+    sed -e 's/ *$//' -e 's/^\\* /- /' \"$file\" > .git/fixed\n\
+    cmp -s .git/fixed \"$file\" && continue\n\
+    cat .git/fixed > \"$file\"\necho \"Fixing $file\"\nfixed=1\ndone\nexit $fixed\n";
+
+/// Work that the hook fixes, if it is not there yet, and one commit; `then` runs if it fails.
+fn commits_or(then: &str) -> String {
+    format!(
+        "turns:\n- match: a is there\n  steps:\n  - run: \"test -e a.txt || echo 'a  ' > a.txt\"\n  \
+         - tick: \"{{criterion}}\"\n  - progress: did a\n  \
+         - run: \"git add -A && git commit -qm 'ralph(demo): a' || {then}\"\n"
+    )
+}
+
+#[test]
+fn a_hook_that_fixes_the_work_and_fails_costs_one_attempt_at_most() {
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/pre-commit"), FIXER);
+    let ran = repo.run(&commits_or("true"), &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    let told = story(&repo, &ran);
+    assert!(told.starts_with("iteration 1: fail") && told.contains("iteration 2: pass"), "{told}");
+    assert_eq!(repo.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_hook_that_formats_the_task_and_fails_is_named_to_agent_and_human() {
+    let task = TASK.replace("- [ ]", "* [ ]");
+    let refused = "the pre-commit hook refuses even a commit of TASK.md alone and changes \
+                   tasks/demo/TASK.md; it printed: Fixing tasks/demo/TASK.md";
+    // An agent that does as it is told, and one that does not.
+    for (then, code) in [("{ git add -A && git commit -qm again; }", 0), ("true", 4)] {
+        let repo = Repo::new(&task);
+        program(&repo.path(".git/hooks/pre-commit"), FIXER);
+        let ran = finish(repo.run_command(&commits_or(then), &["--stuck-threshold=2"]));
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&format!("note: {refused}")), "{said}");
+        if code == 4 {
+            assert!(said.contains(&format!("Before the first turn, {refused}")), "{said}");
+            assert!(said.contains(&format!("Next: {refused}")), "{said}");
+        }
+        let run = ran.stdout.split_whitespace().nth(2).expect("its name").trim_end_matches(':');
+        let log = repo.read(&format!(".ralph/runs/{run}/wire.log"));
+        assert!(log.contains("stage its changes with `git add`, and commit again"), "{log}");
+    }
 }
 
 #[test]
