@@ -163,6 +163,11 @@ impl FrontMatter {
         list
     }
 
+    /// Reads `true` or `false`.
+    fn flag(&mut self, key: &str, written: Spanned<String>) -> Option<bool> {
+        self.value(key, written, |text| text.parse().ok())
+    }
+
     /// Converts a single value, or records an error.
     fn value<T>(
         &mut self,
@@ -229,9 +234,7 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                 "harness" => read.settings.harness = read.globs("harness", map.next_value()?),
                 "setup" => read.settings.setup = read.commands("setup", map.next_value()?),
                 "setup_network" => {
-                    let written = map.next_value()?;
-                    read.settings.setup_network =
-                        read.value("setup_network", written, |text| text.parse().ok());
+                    read.settings.setup_network = read.flag("setup_network", map.next_value()?)
                 }
                 "proof" => {
                     let written = map.next_value()?;
@@ -269,14 +272,9 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     read.settings.commit_prefix =
                         read.value("commit_prefix", written, |text| text.parse().ok());
                 }
-                "sign" => {
-                    let written = map.next_value()?;
-                    read.settings.sign = read.value("sign", written, |text| text.parse().ok());
-                }
+                "sign" => read.settings.sign = read.flag("sign", map.next_value()?),
                 "require_checks" => {
-                    let written = map.next_value()?;
-                    read.settings.require_checks =
-                        read.value("require_checks", written, |text| text.parse().ok());
+                    read.settings.require_checks = read.flag("require_checks", map.next_value()?)
                 }
                 "write_scope" => {
                     let written = map.next_value()?;
