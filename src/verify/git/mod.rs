@@ -10,6 +10,7 @@ mod back;
 mod branch;
 mod clashes;
 mod content;
+mod diffstat;
 mod dissolve;
 mod edited;
 mod excludes;
