@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{FindingKind, Task, Verdict};
 use crate::task::{Tick, tick};
 use crate::verify::{EntryKind, Layout, RefusedCommit, TASK, TreeEdit, TriedCommit};
@@ -22,7 +22,7 @@ pub fn first_tick(task: &Task, layout: &Layout) -> Vec<TreeEdit> {
     ticked.map(|bytes| TreeEdit::Write { path, kind, bytes }).into_iter().collect()
 }
 
-impl Run {
+impl Ledger {
     /// Tries the hooks on a commit of the first tick, with a message as the agent is told to write
     /// them: those that format files change what every commit of the run has.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
@@ -31,7 +31,7 @@ impl Run {
         let title = refused.iter().find(|commit| commit.is_about_its_message());
         self.commit_hooks = match title {
             Some(commit) if self.parts.layout.has_no_prefix() => {
-                self.with_a_type(commit).await?.unwrap_or(refused)
+                self.with_a_type(commit, &ticked).await?.unwrap_or(refused)
             }
             Some(_) | None => refused,
         };
@@ -46,11 +46,12 @@ impl Run {
     async fn with_a_type(
         &mut self,
         refused: &RefusedCommit,
+        ticked: &[TreeEdit],
     ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
         let plain = self.parts.layout.clone();
         for start in TYPES {
             self.parts.layout = plain.clone().with_commit_prefix(start);
-            let now = self.refused_by_hooks(&[]).await;
+            let now = self.refused_by_hooks(ticked).await;
             if let Ok(now) = now
                 && !now.iter().any(RefusedCommit::is_about_its_message)
             {
