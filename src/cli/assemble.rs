@@ -235,6 +235,7 @@ async fn finish(
         agent_command: launch::describe(&command),
         tier: walls.tier(),
         agent: command.kind,
+        login: command.login(),
         run_folder: claim.folder.clone(),
         fallbacks: choice.fallbacks,
         model: choice.model,

@@ -183,7 +183,7 @@ impl Run {
                 steps.push(format!("fix what is named above, then run: {again}"));
             }
             Outcome::AgentUnusable { fault } => {
-                steps.push(crate::agent::hint(fault.class).to_owned());
+                steps.push(crate::agent::hint(fault.class, self.parts.login).to_owned());
             }
             Outcome::RateLimited { resume_at, .. } => {
                 let at = resume_at.format("%Y-%m-%d %H:%M:%S UTC");

@@ -99,6 +99,8 @@ pub struct RunParts {
     pub agent_command: String,
     /// The adapter that speaks ACP.
     pub agent: AgentKind,
+    /// How to log in to an agent other than the Copilot CLI.
+    pub login: Option<&'static str>,
     /// The run's own folder.
     pub run_folder: PathBuf,
     /// The kernel's limits on the agent's commands.

@@ -92,6 +92,7 @@ impl TestRun {
         let parts = RunParts {
             tier: Tier::Off,
             agent: AgentKind::Copilot,
+            login: None,
             run_folder: base.join("run"),
             commands: commands(),
             rooms: Some(rooms),
