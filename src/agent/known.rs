@@ -130,7 +130,7 @@ pub const AGENTS: [KnownAgent; 14] = [
         words: &["vibe"],
         folders: &[".vibe"],
         variable: Some("VIBE_HOME"),
-        asks: &["default"],
+        asks: &["ask"],
         login: "run `vibe` once and log in, or set MISTRAL_API_KEY",
         set: None,
         tried: Some(("pypi", "mistral-vibe", "3.0.2")),

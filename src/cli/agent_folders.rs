@@ -135,7 +135,7 @@ pub(super) fn own_folders(
     all.filter(|folder| folder.is_dir()).collect()
 }
 
-fn os(name: &str) -> Option<OsString> {
+pub(super) fn os(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

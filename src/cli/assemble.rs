@@ -235,7 +235,6 @@ async fn finish(
         agent_command: launch::describe(&command),
         tier: walls.tier(),
         agent: command.kind,
-        login: command.login(),
         run_folder: claim.folder.clone(),
         fallbacks: choice.fallbacks,
         model: choice.model,
@@ -246,7 +245,7 @@ async fn finish(
         providers: gateway.map(|gateway| gateway as Arc<dyn Providers>),
         stop_check: settings.stop_check,
         stops,
-        commands: next_commands(directory, &task.name),
+        commands: next_commands(directory, &task.name, command.login()),
         jobs,
         notices,
     };

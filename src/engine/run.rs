@@ -99,8 +99,6 @@ pub struct RunParts {
     pub agent_command: String,
     /// The adapter that speaks ACP.
     pub agent: AgentKind,
-    /// How to log in to an agent other than the Copilot CLI.
-    pub login: Option<&'static str>,
     /// The run's own folder.
     pub run_folder: PathBuf,
     /// The kernel's limits on the agent's commands.
@@ -146,6 +144,8 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+    /// Logs in to an agent other than the Copilot CLI.
+    pub log_in: Option<&'static str>,
 }
 
 /// The use of lessons in a run.

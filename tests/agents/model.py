@@ -69,7 +69,14 @@ def call_for(step, tools):
     tool, target = find(kind), step[kind]
     if kind == "run" and tool:
         values = [(COMMAND, target), (r"^(description|reason|explanation)$", "work")]
-        return tool, named(tools[tool], values)
+        arguments = named(tools[tool], values)
+        if "sandbox_permissions" in (tools[tool].get("properties") or {}):
+            # Codex's own sandbox does not start in another one: its models ask to leave it.
+            arguments["sandbox_permissions"] = "require_escalated"
+            arguments["justification"] = "work"
+        return tool, arguments
+    if "apply_patch" in tools and kind in ("write", "edit"):
+        return "apply_patch", {"input": patch(step)}
     values = [(PATH, target), (OLD, step.get("old")), (NEW, step.get("new")), (TEXT, step.get("text"))]
     if tool:
         arguments = named(tools[tool], values)
@@ -89,6 +96,15 @@ def call_for(step, tools):
         + " " + quoted(target),
     }[kind]()
     return call_for({"run": line}, tools)
+
+
+def patch(step):
+    """A step as the patch that Codex's models write."""
+    if "write" in step:
+        lines = ["*** Add File: " + step["write"]] + ["+" + l for l in step["text"].splitlines()]
+    else:
+        lines = ["*** Update File: " + step["edit"], "@@", "-" + step["old"], "+" + step["new"]]
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])
 
 
 def text_of(content):
@@ -148,6 +164,9 @@ class Responses:
         for t in body.get("tools") or []:
             if t.get("type") == "function":
                 self.tools[t["name"]] = t.get("parameters") or {}
+            elif t.get("type") == "custom":
+                self.tools[t["name"]] = {}
+                self.free.add(t["name"])
         self.turns = []
         given = body.get("input", [])
         for item in [{"role": "user", "content": given}] if isinstance(given, str) else given:
@@ -158,7 +177,12 @@ class Responses:
         self.stream = bool(body.get("stream"))
 
     def answer(self, n, text, call):
-        if call:
+        if call and call[0] in self.free:
+            item = {
+                "type": "custom_tool_call", "id": f"ct_{n}", "call_id": f"call_{n}",
+                "name": call[0], "input": call[1]["input"], "status": "completed",
+            }
+        elif call:
             item = {
                 "type": "function_call", "id": f"fc_{n}", "call_id": f"call_{n}", "name": call[0],
                 "arguments": json.dumps(call[1]), "status": "completed",

@@ -92,7 +92,6 @@ impl TestRun {
         let parts = RunParts {
             tier: Tier::Off,
             agent: AgentKind::Copilot,
-            login: None,
             run_folder: base.join("run"),
             commands: commands(),
             rooms: Some(rooms),
@@ -242,5 +241,6 @@ fn commands() -> NextCommands {
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),
         review: "git log --oneline".to_owned(),
+        log_in: None,
     }
 }
