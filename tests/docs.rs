@@ -279,8 +279,11 @@ fn the_table_of_agents_is_the_one_that_is_used() {
             || "not tried".to_owned(),
             |(registry, package, version)| format!("`{package}` {version} ({registry})"),
         );
-        let set = known.set.and_then(|set| set.split_once(" in "));
-        let set = set.map_or_else(String::new, |(what, place)| format!("`{what}` in `{place}`"));
+        let place = |place: &str| {
+            if place.starts_with('~') { format!("`{place}`") } else { place.to_owned() }
+        };
+        let set = known.set.map(|(what, at)| format!("`{what}` in {}", place(at)));
+        let set = set.unwrap_or_default();
         let folders: Vec<_> = known.folders.iter().map(|folder| format!("`{folder}`")).collect();
         let moved = known.variable.map_or_else(String::new, |name| format!(", or `{name}`"));
         let (name, start, login, untold) = (known.name, known.start, known.login, known.untold);

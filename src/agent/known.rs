@@ -21,8 +21,8 @@ pub struct KnownAgent {
     pub asks: &'static [&'static str],
     /// How to log in.
     pub login: &'static str,
-    /// What to set so that it asks, where its modes do not say.
-    pub set: Option<&'static str>,
+    /// What to set so that it asks or runs, and where.
+    pub set: Option<(&'static str, &'static str)>,
     /// The registry, the package, and the version that was tried.
     pub tried: Option<(&'static str, &'static str, &'static str)>,
     /// How `--agent` names it.
@@ -30,6 +30,9 @@ pub struct KnownAgent {
     /// What it does not tell a client.
     pub untold: &'static str,
 }
+
+/// Where a flag of ours stands.
+const UNASKED: &str = "the run's command line";
 
 /// Every known agent but the Copilot CLI, which has an adapter of its own.
 pub const AGENTS: [KnownAgent; 14] = [
@@ -94,9 +97,10 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: None,
         asks: &[],
         login: "run `opencode auth login`",
-        set: Some(
-            r#""permission": {"edit": "ask", "bash": "ask"} in ~/.config/opencode/opencode.json"#,
-        ),
+        set: Some((
+            r#""permission": {"edit": "ask", "bash": "ask"}"#,
+            "~/.config/opencode/opencode.json",
+        )),
         tried: Some(("npm", "opencode-ai", "1.18.33")),
         start: "opencode acp",
         untold: "that it waits for a rate limit",
@@ -108,7 +112,7 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: None,
         asks: &["approve"],
         login: "run `goose configure`",
-        set: Some("GOOSE_MODE: approve in ~/.config/goose/config.yaml"),
+        set: Some(("GOOSE_MODE: approve", "~/.config/goose/config.yaml")),
         tried: Some(("npm", "@aaif/goose", "0.20.1")),
         start: "goose acp",
         untold: "that it waits for a rate limit; its name and version",
@@ -120,7 +124,7 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: Some("KIMI_CODE_HOME"),
         asks: &["default"],
         login: "run `kimi login`",
-        set: None,
+        set: Some((r#"ask = ["Write", "Edit", "Bash"]"#, "~/.kimi-code/config.toml")),
         tried: Some(("npm", "@moonshot-ai/kimi-code", "2.1.0")),
         start: "kimi acp",
         untold: "arguments in a permission request, which has the call's id alone",
@@ -144,10 +148,10 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: Some("HERMES_HOME"),
         asks: &["default"],
         login: "run `hermes model`",
-        set: None,
+        set: Some(("--unasked allow", UNASKED)),
         tried: Some(("pypi", "hermes-agent[acp]", "0.19.0")),
         start: "hermes-acp",
-        untold: "the id of the call that it asks for",
+        untold: "that it runs what it takes for harmless: it asks for the rest alone",
     },
     KnownAgent {
         name: "fast-agent",
@@ -156,10 +160,10 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: None,
         asks: &[],
         login: "set the key of the model's provider, such as OPENAI_API_KEY",
-        set: None,
+        set: Some(("--unasked allow", UNASKED)),
         tried: Some(("pypi", "fast-agent-acp", "0.10.48")),
-        start: "fast-agent-acp --model MODEL",
-        untold: "",
+        start: "fast-agent-acp --shell --model MODEL",
+        untold: "that it runs tools: it asks for none",
     },
     KnownAgent {
         name: "OpenHands",
@@ -169,7 +173,7 @@ pub const AGENTS: [KnownAgent; 14] = [
         asks: &[],
         login: "run `openhands` once and choose a model",
         set: None,
-        tried: Some(("pypi", "openhands", "1.16.0")),
+        tried: None,
         start: "openhands acp",
         untold: "",
     },
@@ -181,7 +185,7 @@ pub const AGENTS: [KnownAgent; 14] = [
         asks: &[],
         login: "run `cline auth`",
         set: None,
-        tried: Some(("npm", "cline", "3.0.65")),
+        tried: None,
         start: "cline --acp",
         untold: "",
     },

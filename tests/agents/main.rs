@@ -110,9 +110,12 @@ fn what_is_documented_is_what_is_driven() {
         let driven = driven.unwrap_or_else(|| panic!("{package} {version} is not driven"));
         let start = known.start.replace("MODEL", "generic.scripted");
         assert_eq!(driven.command, start, "{}", known.name);
-        if let Some(set) = known.set.and_then(|set| set.split_once(" in ~/")) {
-            let (_, text) = driven.files.iter().find(|(file, _)| *file == set.1).expect("a file");
-            assert!(text.contains(set.0), "{}", known.name);
-        }
+        let Some((what, place)) = known.set else { continue };
+        let in_file = place.strip_prefix("~/").map(|place| {
+            let (_, text) = driven.files.iter().find(|(file, _)| *file == place).expect("a file");
+            text.contains(what)
+        });
+        let is_flag = driven.flags.join(" ") == what;
+        assert!(in_file.unwrap_or(is_flag), "{}: {what}", known.name);
     }
 }

@@ -127,7 +127,8 @@ impl Scene {
     /// Runs the task in the tier `full`. With `is_known`, the agent has its variables.
     pub(crate) fn run(&self, flags: &[&str], is_known: bool) -> Ended {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
-        command.args(["run", "job", "--agent", self.setup.command, "--sandbox=full"]).args(flags);
+        command.args(["run", "job", "--agent", self.setup.command, "--sandbox=full"]);
+        command.args(self.setup.flags).args(flags);
         command.current_dir(self.path("repo")).env_clear();
         command.env("PATH", &self.path).env("LANG", "C.UTF-8");
         command.env("HOME", self.path("user")).env("TMPDIR", self.path("tmp"));

@@ -11,6 +11,8 @@ pub(crate) struct Setup {
     pub(crate) known: &'static str,
     /// The command, as `--agent` takes it.
     pub(crate) command: &'static str,
+    /// Flags of the run.
+    pub(crate) flags: &'static [&'static str],
     /// Where its programs are, below its folder.
     pub(crate) programs: &'static str,
     /// Variables; `URL` stands for the model's address, `KEY` for its key.
@@ -45,6 +47,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "codex-acp-0.16",
         known: "Codex",
         command: "codex-acp",
+        flags: &[],
         programs: BIN,
         variables: CODEX_KEY,
         files: CODEX,
@@ -53,6 +56,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "codex-acp",
         known: "Codex",
         command: "codex-acp",
+        flags: &[],
         programs: BIN,
         variables: CODEX_KEY,
         files: CODEX,
@@ -61,6 +65,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "goose",
         known: "Goose",
         command: "goose acp",
+        flags: &[],
         programs: "node_modules/@aaif/goose-binary-linux-x64/bin",
         variables: &[("OPENAI_API_KEY", "KEY")],
         files: &[(
@@ -74,6 +79,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "claude-agent-acp",
         known: "Claude Code",
         command: "claude-agent-acp",
+        flags: &[],
         programs: BIN,
         variables: ANTHROPIC,
         files: &[],
@@ -82,6 +88,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "claude-code-acp",
         known: "Claude Code",
         command: "claude-code-acp",
+        flags: &[],
         programs: BIN,
         variables: ANTHROPIC,
         files: &[],
@@ -90,6 +97,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "gemini",
         known: "Gemini CLI",
         command: "gemini --acp",
+        flags: &[],
         programs: BIN,
         variables: &[("GEMINI_API_KEY", "KEY"), ("GOOGLE_GEMINI_BASE_URL", "URL")],
         files: &[(
@@ -101,6 +109,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "qwen",
         known: "Qwen Code",
         command: "qwen --acp",
+        flags: &[],
         programs: BIN,
         variables: &[
             ("OPENAI_API_KEY", "KEY"),
@@ -113,6 +122,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "opencode",
         known: "OpenCode",
         command: "opencode acp",
+        flags: &[],
         programs: "node_modules/opencode-linux-x64/bin",
         variables: &[],
         files: &[(
@@ -129,19 +139,22 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "kimi-code",
         known: "Kimi Code",
         command: "kimi acp",
+        flags: &[],
         programs: BIN,
         variables: &[],
         files: &[(
             ".kimi-code/config.toml",
             "default_model = \"scripted\"\n[providers.scripted]\ntype = \"openai\"\n\
              base_url = \"URL/v1\"\napi_key = \"KEY\"\n[models.scripted]\n\
-             provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n",
+             provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n\
+             [permission]\nask = [\"Write\", \"Edit\", \"Bash\"]\n",
         )],
     },
     Setup {
         name: "vibe",
         known: "Mistral Vibe",
         command: "vibe-acp",
+        flags: &[],
         programs: VENV,
         variables: &[("MISTRAL_API_KEY", "KEY")],
         files: &[(
@@ -157,6 +170,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "hermes",
         known: "Hermes",
         command: "hermes-acp",
+        flags: &["--unasked", "allow"],
         programs: VENV,
         variables: &[],
         files: &[(
@@ -169,20 +183,9 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "fast-agent",
         known: "fast-agent",
         command: "fast-agent-acp --shell --model generic.scripted",
+        flags: &["--unasked", "allow"],
         programs: VENV,
         variables: &[("GENERIC_API_KEY", "KEY"), ("GENERIC_BASE_URL", "URL/v1")],
-        files: &[],
-    },
-    Setup {
-        name: "openhands",
-        known: "OpenHands",
-        command: "openhands acp --override-with-envs",
-        programs: VENV,
-        variables: &[
-            ("LLM_API_KEY", "KEY"),
-            ("LLM_BASE_URL", "URL/v1"),
-            ("LLM_MODEL", "openai/scripted"),
-        ],
         files: &[],
     },
 ];

@@ -29,9 +29,9 @@ pub(super) fn findings(command: &AgentCommand) -> Vec<DoctorFinding> {
             "see docs/agents.md for those that were",
         ),
     }];
-    if let Some(set) = command.known().and_then(|known| known.set) {
-        let what = "its default settings may run tools without asking";
-        found.push(DoctorFinding::note("asking", what, &format!("set {set}")));
+    if let Some((what, place)) = command.known().and_then(|known| known.set) {
+        let default = "its default settings may run tools without asking";
+        found.push(DoctorFinding::note("asking", default, &format!("set {what} in {place}")));
     }
     let folders = agent_folders::own_folders(&home, command, &agent_folders::os);
     let shown = folders.iter().map(|folder| {
