@@ -124,10 +124,10 @@ pub const AGENTS: [KnownAgent; 14] = [
         variable: Some("KIMI_CODE_HOME"),
         asks: &["default"],
         login: "run `kimi login`",
-        set: Some((r#"ask = ["Write", "Edit", "Bash"]"#, "~/.kimi-code/config.toml")),
+        set: Some(("--unasked allow", UNASKED)),
         tried: Some(("npm", "@moonshot-ai/kimi-code", "2.1.0")),
         start: "kimi acp",
-        untold: "arguments in a permission request, which has the call's id alone",
+        untold: "arguments in a permission request; it asks for none to write in the workspace",
     },
     KnownAgent {
         name: "Mistral Vibe",

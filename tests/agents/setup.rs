@@ -139,15 +139,14 @@ pub(crate) const SETUPS: &[Setup] = &[
         name: "kimi-code",
         known: "Kimi Code",
         command: "kimi acp",
-        flags: &[],
+        flags: &["--unasked", "allow"],
         programs: BIN,
         variables: &[],
         files: &[(
             ".kimi-code/config.toml",
             "default_model = \"scripted\"\n[providers.scripted]\ntype = \"openai\"\n\
              base_url = \"URL/v1\"\napi_key = \"KEY\"\n[models.scripted]\n\
-             provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n\
-             [permission]\nask = [\"Write\", \"Edit\", \"Bash\"]\n",
+             provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n",
         )],
     },
     Setup {
