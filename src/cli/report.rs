@@ -1,13 +1,12 @@
 //! `report`: all that there is to say of a run, the morning after.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::ReportArgs;
+use super::ci::to_file;
 use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
-use super::environment::{redactor, variable};
+use super::environment::redactor;
 use super::failure::Failure;
 use super::log::journal;
 use super::print::{say, say_json};
@@ -31,12 +30,7 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
     } else if args.md {
         let page = redactor().redact_str(&markdown(&night)).into_owned();
         say(&page);
-        if let Some(path) = variable(STEP_SUMMARY).filter(|path| !path.is_empty()) {
-            let path = PathBuf::from(path);
-            let opened = OpenOptions::new().append(true).create(true).open(&path);
-            let written = opened.and_then(|mut file| file.write_all(page.as_bytes()));
-            written.map_err(|error| Failure::cannot_write(&path, &error))?;
-        }
+        to_file(STEP_SUMMARY, &page)?;
     } else if let Some(path) = &args.html {
         let page = redactor().redact_str(&html(&night)).into_owned();
         let path = place.cwd.join(path);
