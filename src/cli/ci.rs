@@ -7,15 +7,14 @@ mod prove;
 mod push;
 mod workflow;
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use super::args::{CiArgs, CiCommand};
 use super::context::RepoContext;
-use super::environment::variable;
 use super::failure::Failure;
 use super::print::say;
+use super::step::to_file;
 use crate::events::journals;
 use crate::model::{ExitCode, Oid};
 use crate::report::count;
@@ -99,13 +98,4 @@ fn bundle(directory: Option<&Path>, of: &CiArgs) -> Result<u8, Failure> {
 /// Sets an output of the step, in GitHub Actions. The values are ours and have one line.
 fn output(name: &str, value: &str) -> Result<(), Failure> {
     to_file("GITHUB_OUTPUT", &format!("{name}={value}\n"))
-}
-
-/// Adds to a file that GitHub Actions names.
-pub(super) fn to_file(name: &str, text: &str) -> Result<(), Failure> {
-    let Some(path) = variable(name).filter(|path| !path.is_empty()) else { return Ok(()) };
-    let path = PathBuf::from(path);
-    let opened = OpenOptions::new().append(true).create(true).open(&path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| Failure::cannot_write(&path, &error))
 }

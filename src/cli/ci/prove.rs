@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{JOURNAL, known, output, to_file};
+use super::{JOURNAL, known, output};
 use crate::cli::args::{CiProveArgs, VerifyArgs};
 use crate::cli::context::RepoContext;
 use crate::cli::environment::redactor;
@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::issue::Issue;
 use crate::cli::print::{annotate, complain, say};
 use crate::cli::report::night;
+use crate::cli::step::to_file;
 use crate::cli::verify_branch::{first_task, proven_end, verified};
 use crate::model::ExitCode;
 use crate::plan::fence;
