@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{JOURNAL, known, output};
+use super::handed_over::{JOURNAL, known, output};
 use crate::cli::args::{CiProveArgs, VerifyArgs};
 use crate::cli::context::RepoContext;
 use crate::cli::environment::redactor;
