@@ -46,8 +46,8 @@ fn print(out: &mut impl Write, text: &str) {
     drop(writeln!(out, "{text}"));
 }
 
-/// Adds an annotation of this kind to the run of a workflow, in GitHub Actions. `at` is a file,
-/// from the root, and a line.
+/// Adds an annotation of this kind to the run of a workflow, in GitHub Actions, by standard error.
+/// `at` is a file, from the root, and a line.
 pub(super) fn annotate(kind: &str, at: Option<(&str, usize)>, text: &str) {
     if !in_actions() {
         return;
@@ -58,7 +58,7 @@ pub(super) fn annotate(kind: &str, at: Option<(&str, usize)>, text: &str) {
         format!(" file={file},line={line}")
     });
     let text = data(&harmless(&redactor().redact_str(text))).replace("##[", "# #[");
-    print(&mut io::stdout().lock(), &format!("::{kind}{}::{text}", at.unwrap_or_default()));
+    print(&mut io::stderr().lock(), &format!("::{kind}{}::{text}", at.unwrap_or_default()));
 }
 
 /// Is this a step of a workflow? Then its runner reads everything that is printed.

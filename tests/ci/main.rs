@@ -5,6 +5,8 @@ mod actions;
 #[expect(dead_code, reason = "other test programs look at more")]
 #[path = "../support/repo.rs"]
 mod repo;
+#[path = "../support/sample.rs"]
+mod sample;
 #[path = "../support/tier.rs"]
 mod tier;
 

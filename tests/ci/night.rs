@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::actions::{Hub, Jobs};
 use crate::repo::Repo;
+use crate::sample::{full, seed};
 
 const TASK: &str = "\
 # Demo
@@ -236,7 +237,7 @@ fn what_an_attack_begins_with_is_pushed_without_it() {
 
 #[test]
 fn files_that_steer_machines_or_reviews_are_not_pushed() {
-    for file in [
+    let files = [
         ".github/workflows/more.yml",
         ".github/hooks/hooks.json",
         "docs/CODEOWNERS",
@@ -244,7 +245,10 @@ fn files_that_steer_machines_or_reviews_are_not_pushed() {
         "sub/AGENTS.md",
         ".claude/settings.json",
         ".ralph/config.toml",
-    ] {
+    ];
+    let one = usize::try_from(seed() % files.len() as u64).expect("an index");
+    let some = if full() { &files[..] } else { &files[one..=one] };
+    for file in some {
         // In one commit, and gone in the next.
         let work = format!(
             "{WORK}mkdir -p \"$(dirname {file})\"; : >{file}; git add -f {file}
@@ -317,10 +321,29 @@ fn no_text_of_others_is_a_command_to_the_runner() {
     let repo = Repo::with("- [ ] a\n  - verifi: `true`\n\n[x] b\n", &[]);
     let mut check = repo.command(&["check", "nothing\n::error::mine"]);
     let output = check.env("GITHUB_ACTIONS", "true").output().expect("it runs");
-    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
     let annotations: Vec<_> = said.lines().filter(|line| line.starts_with("::")).collect();
     assert_eq!(annotations.len(), 1, "{said}");
     assert!(annotations[0].starts_with("::error::error: ") && said.contains("%0A"), "{said}");
+    let output = repo.command(&["check", "demo"]).env("GITHUB_ACTIONS", "true").output();
+    let said = String::from_utf8(output.expect("it runs").stderr).expect("UTF-8");
+    assert!(said.contains("\n::warning file=tasks/demo/TASK.md,line=2::"), "{said}");
+}
+
+#[test]
+fn doctor_knows_tokens_that_copilot_refuses() {
+    let repo = Repo::new("- [ ] a\n");
+    for (name, token, said) in [
+        ("GH_TOKEN", "ghs_0123456789", "the CLI logs in with GH_TOKEN: the token of a job"),
+        ("COPILOT_GITHUB_TOKEN", "ghp_0123456789", "COPILOT_GITHUB_TOKEN: a classic token"),
+        ("GITHUB_TOKEN", "github_pat_0123456789", ""),
+    ] {
+        let output = repo.command(&["doctor"]).env(name, token).output().expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains(said), "{text}");
+        assert_eq!(text.contains("fine-grained token"), !said.is_empty(), "{text}");
+        assert!(!text.contains("0123456789"), "{text}");
+    }
 }
 
 fn path(path: &Path) -> &str {
