@@ -93,10 +93,19 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
     })
 }
 
+/// Folders of the system. HOME is one where a container or a service sets it carelessly.
+const SYSTEM: [&str; 12] = [
+    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/proc", "/run", "/sys", "/usr",
+    "/var",
+];
+
 /// A sandbox shows a part of HOME, which has to be a folder of the user's own.
 fn home_to_show(home: Option<&Path>) -> Result<(), Missing> {
     let Some(home) = home else { return Ok(()) };
-    if home.parent().is_some() && home.is_dir() {
+    let real = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    let of_kernel = ["/dev", "/proc", "/sys"].iter().any(|folder| real.starts_with(folder));
+    let of_system = of_kernel || SYSTEM.iter().any(|folder| real == Path::new(folder));
+    if real.parent().is_some() && real.is_dir() && !of_system {
         return Ok(());
     }
     let why = format!("HOME is {}, which is no folder of a user's own", home.display());
@@ -158,7 +167,9 @@ mod tests {
         let there = tempfile::tempdir().expect("a folder");
         assert!(home_to_show(Some(there.path())).is_ok());
         assert!(home_to_show(None).is_ok());
-        for home in [Path::new("/"), &there.path().join("missing")] {
+        let missing = there.path().join("missing");
+        let systems = ["/", "/dev", "/proc", "/proc/1", "/usr", "/usr/../usr", "/dev/null"];
+        for home in systems.map(Path::new).into_iter().chain([&*missing]) {
             let missing = home_to_show(Some(home)).expect_err("no home");
             assert!(missing.why.contains(&home.display().to_string()), "{}", missing.why);
         }

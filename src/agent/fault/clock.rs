@@ -25,7 +25,7 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
           |(?<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]* ,? \s+ (?:at\s+)?)?
         (?<hour>\d{{1,2}}) (?: :(?<minute>\d\d)(?::\d\d)? (?:\s*(?<half>[ap])\.?m\b)? | \s*(?<bare>[ap])\.?m\b )
         \.? (?:\s+on\s+(?<after>\d{{1,2}})\s+(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))?
-        (?:\s*\(? (?<zone>[a-z]+(?:/[a-z0-9_+\-]+)+|UTC|GMT) \b)?"
+        (?:\s*\(? (?<zone>[a-z]+(?:/[a-z0-9_+\-]+)+|UTC|GMT|(?-i:[A-Z]{{2,4}})) \b)?"
     ))
 });
 
@@ -47,8 +47,25 @@ pub(super) fn clock_in(text: &str) -> Option<ClockTime> {
         (hour, None) => hour,
     };
     let time = NaiveTime::from_hms_opt(hour, number("minute").unwrap_or(0), 0)?;
-    let zone = found.name("zone").and_then(|zone| zone.as_str().parse::<Tz>().ok());
+    let zone = found.name("zone").and_then(|zone| zone_of(zone.as_str()));
     Some(ClockTime { time, day: day_in(&found), zone })
+}
+
+/// A zone by its name. The short names of a place's summer and winter time mean its time of today:
+/// people write "PST" all year.
+fn zone_of(name: &str) -> Option<Tz> {
+    Some(match name {
+        "PT" | "PST" | "PDT" => Tz::America__Los_Angeles,
+        "MT" | "MST" | "MDT" => Tz::America__Denver,
+        "CT" | "CST" | "CDT" => Tz::America__Chicago,
+        "ET" | "EST" | "EDT" => Tz::America__New_York,
+        "BST" => Tz::Europe__London,
+        "CET" | "CEST" => Tz::Europe__Berlin,
+        "IST" => Tz::Asia__Kolkata,
+        "JST" => Tz::Asia__Tokyo,
+        "AEST" | "AEDT" => Tz::Australia__Sydney,
+        _ => name.parse().ok()?,
+    })
 }
 
 fn day_in(found: &Captures) -> Option<Day> {
