@@ -28,6 +28,7 @@ use super::command_names::next_commands;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
+use super::hand_over::HandOver;
 use super::harness::harness_table;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
@@ -39,7 +40,7 @@ use super::walls::RunWalls;
 use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, Jobs, LessonUse, Limits, Providers, RunParts};
+use crate::engine::{BaselineRun, Jobs, LessonUse, Limits, Providers, RunParts, criterion_name};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -61,6 +62,8 @@ pub(super) struct Assembled {
     pub(super) guards: RunGuards,
     /// The command to run afterwards (`--on-end`).
     pub(super) on_end: Option<String>,
+    /// Where the work goes, if it does not stay here.
+    pub(super) hand_over: Option<HandOver>,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first iteration.
@@ -80,6 +83,10 @@ pub(super) async fn assemble(
     let (screen, live) = screen::screen(show, clock);
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
+        None => screen,
+    };
+    let screen = match &args.landing {
+        Some(landing) => landing.around(screen),
         None => screen,
     };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
@@ -107,9 +114,12 @@ pub(super) async fn assemble(
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
+    let only = plan.only.as_ref().map(criterion_name);
     let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
-    Ok(Assembled { parts, guards, on_end })
+    let hand_over = args.bundle.as_ref().zip(only);
+    let hand_over = hand_over.map(|(file, name)| HandOver::of(&parts, file, &name)).transpose()?;
+    Ok(Assembled { parts, guards, on_end, hand_over })
 }
 
 /// The gateway of a run that has one, with notices about it.
@@ -167,7 +177,8 @@ async fn finish(
 ) -> Result<(RunParts, RunGuards), Failure> {
     let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, only, .. } =
+        plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
@@ -247,6 +258,8 @@ async fn finish(
         stops,
         commands: next_commands(directory, &task.name),
         jobs,
+        only: only.map(|criterion| criterion.key),
+        handed_in: None,
         notices,
     };
     let guards = RunGuards {

@@ -170,6 +170,8 @@ pub(super) struct Delivery {
     pub(super) events: Vec<EventKind>,
     /// Where it is kept; none if nothing was done.
     pub(super) kept: Option<SavedAttempt>,
+    /// It is from another machine, so that only its commits count as evidence.
+    pub(super) from_afar: bool,
     /// Its iteration was counted.
     pub(super) counted: bool,
     pub(super) work: HandedIn,

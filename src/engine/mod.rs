@@ -18,6 +18,7 @@ mod evaluate;
 mod evidence;
 mod finish;
 mod guard_rules;
+mod handed_in;
 mod harness;
 mod held;
 mod injected;
@@ -58,11 +59,13 @@ mod tests;
 pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{
-    Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ticked_without_proof,
+    Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ready,
+    ticked_without_proof,
 };
 pub use error::EngineError;
 pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
+pub use handed_in::ForeignWork;
 pub use held::orphaned_work;
 pub use lessons::{LESSONS, lessons_for};
 pub use order::{Skipped, skipped, standings};
@@ -76,4 +79,5 @@ pub use resume::resume;
 pub use resumed::Resumed;
 pub use run::{BaselineRun, LessonUse, NextCommands, PremiumOf, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};
+pub use stuck::criterion_name;
 pub use wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::cancellable_checks::CancellableChecks;
 use super::crew::{Jobs, Workers};
-use super::decide::{Limits, NextStep, Spent, next};
+use super::decide::{Limits, NextStep, Spent, next, next_only};
+use super::handed_in::ForeignWork;
 use super::schedule::{Step, schedule};
 use super::{EngineError, FailureCounts, GuardRules, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLimits};
@@ -127,6 +128,10 @@ pub struct RunParts {
     pub notices: Vec<String>,
     /// The workers, if there are several jobs.
     pub jobs: Option<Jobs>,
+    /// The only criterion to work on.
+    pub only: Option<CriterionKey>,
+    /// The work of other machines, for a run that does nothing but land it.
+    pub handed_in: Option<Vec<ForeignWork>>,
 }
 
 /// Commands that a run names at its end, as the user types them in their folder.
@@ -274,7 +279,7 @@ impl Run {
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
-            workers: parts.jobs.is_some().then(Workers::new),
+            workers: (parts.jobs.is_some() || parts.handed_in.is_some()).then(Workers::new),
             parts,
         })
     }
@@ -319,6 +324,9 @@ impl Run {
         if let Some(outcome) = self.prove_left().await? {
             return Ok(outcome);
         }
+        if let Some(handed_in) = self.parts.handed_in.take() {
+            return self.land_all(handed_in).await;
+        }
         if self.workers.is_some() {
             return self.work_together().await;
         }
@@ -329,7 +337,12 @@ impl Run {
             let task = self.task()?;
             self.tell_skipped(&task)?;
             self.spent.duration = self.started.elapsed();
-            let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
+            let uses = (&self.spent, &self.parts.limits);
+            let step = match &self.parts.only {
+                Some(only) => next_only(only, &task, &self.state, uses),
+                None => next(&task, &self.state, uses.0, uses.1),
+            };
+            let outcome = match step {
                 NextStep::Stop(outcome) => Some(outcome),
                 NextStep::Prove => self.prove(&task).await?,
                 NextStep::Work(criterion) => self.iterate(criterion).await?,

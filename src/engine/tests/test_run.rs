@@ -148,6 +148,8 @@ impl TestRun {
             stops: mpsc::channel(1).1,
             notices: Vec::new(),
             jobs: None,
+            only: None,
+            handed_in: None,
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }
