@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::list::matrix;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
-use super::status::read_state;
+use super::told::read_state;
 use crate::engine::{ForeignWork, criterion_name, ready};
 use crate::model::{
     CommitSeen, Criterion, CriterionKey, Event, EventKind, ExitCode, Oid, Outcome, ReportError,

@@ -8,7 +8,7 @@ use super::args::ListTasksArgs;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
-use super::status::read_state;
+use super::told::read_state;
 use crate::engine::{criterion_name, ready, standings};
 use crate::model::{Criterion, Task, TaskState};
 use crate::report::counted;
