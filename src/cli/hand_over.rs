@@ -26,7 +26,11 @@ pub(super) struct HandOver {
 
 impl HandOver {
     /// Of a run that has not begun, on the criterion with this name.
-    pub(super) fn of(parts: &RunParts, file: &Path, criterion: &str) -> Result<Self, Failure> {
+    pub(super) fn of(
+        RunParts { ledger: parts, .. }: &RunParts,
+        file: &Path,
+        criterion: &str,
+    ) -> Result<Self, Failure> {
         if file.symlink_metadata().is_ok() {
             let said = format!("{} exists", file.display());
             return Err(Failure::new(ExitCode::Usage, said).hint("--bundle writes a new file"));

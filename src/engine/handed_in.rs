@@ -6,6 +6,7 @@
 use super::EngineError;
 use super::crew::Delivery;
 use super::decide::next_ready;
+use super::ledger::Ledger;
 use super::run::Run;
 use super::wire::HandedIn;
 use crate::agent::Denials;
@@ -35,27 +36,16 @@ impl Run {
         &mut self,
         handed_in: Vec<ForeignWork>,
     ) -> Result<Outcome, EngineError> {
-        let most = self.parts.limits.attempts;
         for (at, work) in handed_in.iter().enumerate() {
-            self.state.attempt_refs =
-                self.state.attempt_refs.max(work.kept.number.saturating_add(1));
-            self.worked_at_all = true;
-            let entry = self.state.entry(&work.key);
-            if entry.proof.is_none() {
-                // Work that is done has an attempt left.
-                let most = if work.done { most.saturating_sub(1) } else { most };
-                let all = entry.attempts.saturating_add(work.attempts).min(most);
-                entry.attempts = entry.attempts.max(all);
-            }
+            self.ledger.take_over(work);
             if let (true, Some(workers)) = (work.done, &mut self.workers) {
                 workers.queue.push(delivery(at + 1, work));
             }
         }
-        loop {
-            if let Some(outcome) = self.interrupted() {
+        while let Some(workers) = &mut self.workers {
+            if let Some(outcome) = self.ledger.interrupted() {
                 return Ok(outcome);
             }
-            let Some(workers) = &mut self.workers else { break };
             if workers.queue.is_empty() {
                 workers.try_again();
             }
@@ -70,22 +60,37 @@ impl Run {
             return Err(VerifyError::InTheWay { paths }.into());
         }
         for work in handed_in.iter().filter(|work| !work.done) {
-            self.count_foreign(work)?;
+            self.ledger.count_foreign(work)?;
         }
-        self.commit_state()?;
-        let task = self.task()?;
-        let proven = match next_ready(&task, &self.state) {
+        self.ledger.commit_state()?;
+        let task = self.ledger.task()?;
+        let proven = match next_ready(&task, &self.ledger.state) {
             Some(_) => None,
-            None => self.prove(&task).await?,
+            None => self.ledger.prove(&task).await?,
         };
         Ok(proven.unwrap_or(Outcome::LimitReached { limit: Limit::Iterations }))
+    }
+}
+
+impl Ledger {
+    fn take_over(&mut self, work: &ForeignWork) {
+        let most = self.parts.limits.attempts;
+        self.state.attempt_refs = self.state.attempt_refs.max(work.kept.number.saturating_add(1));
+        self.worked_at_all = true;
+        let entry = self.state.entry(&work.key);
+        if entry.proof.is_none() {
+            // Work that is done has an attempt left.
+            let most = if work.done { most.saturating_sub(1) } else { most };
+            let all = entry.attempts.saturating_add(work.attempts).min(most);
+            entry.attempts = entry.attempts.max(all);
+        }
     }
 
     /// Tells of attempts that failed elsewhere, and blocks a criterion that has none left.
     fn count_foreign(&mut self, work: &ForeignWork) -> Result<(), EngineError> {
         let ForeignWork { key, kept, attempts, .. } = work;
         self.notice(&format!(
-            "{} is not done: {attempts} attempts failed on another machine; kept in {}",
+            "{} is not done: {attempts} failed attempts on another machine; kept in {}",
             key.quoted(),
             kept.name
         ))?;
