@@ -2,9 +2,7 @@
 //!
 //! Invariant: a bundle is untrusted. One that is refused keeps no other from landing.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
@@ -12,15 +10,13 @@ use super::args::{LandArgs, RunArgs};
 use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
+use super::landing::Landing;
 use super::list::matrix;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
 use super::told::read_state;
 use crate::engine::{ForeignWork, criterion_name, ready};
-use crate::model::{
-    CommitSeen, Criterion, CriterionKey, Event, EventKind, ExitCode, Oid, Outcome, ReportError,
-    Reporter, Task, TaskState, VerdictResult,
-};
+use crate::model::{CommitSeen, Criterion, CriterionKey, ExitCode, Oid, Task, TaskState};
 use crate::report::message;
 use crate::task::{self, task_names};
 use crate::verify::{BundleLimits, COMMITS, Repo as _, STATE, TASK, VerifyError, take_bundle};
@@ -80,12 +76,12 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
         }
         is_its
     });
-    let seen = Landing::default();
+    let seen = Landing::new(args.json);
     if !bundles.is_empty() {
         let mut run = RunArgs {
             task: Some(at.folder.task_file.display().to_string()),
             json: args.json,
-            landing: Some(Landing { silent: args.json, ..seen.clone() }),
+            landing: Some(seen.clone()),
             ..RunArgs::default()
         };
         run.settings.for_landing(nobody()?, args.sandbox);
@@ -126,7 +122,7 @@ fn finish(at: &TaskContext, told: &[Told], seen: &Landing, args: &LandArgs) -> R
         let why = match (refused, key) {
             (None, Some(key)) => seen.why(&state, key, work.as_ref().map(|it| it.0)),
             (Some(why), _) => Some(why.clone()),
-            (None, None) => None,
+            (None, None) => Some("nothing is known of it".to_owned()),
         };
         let landed = why.is_none();
         all &= landed;
@@ -294,87 +290,5 @@ impl Told {
     fn refused(file: &Path, why: &str) -> Self {
         let (file, refused) = (file.to_owned(), Some(why.to_owned()));
         Self { file, criterion: None, work: None, refused }
-    }
-}
-
-/// What a landing is heard of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Landing {
-    heard: Arc<Mutex<Heard>>,
-    silent: bool,
-}
-
-#[derive(Debug, Default)]
-struct Heard {
-    /// The number of the work at hand.
-    work: Option<usize>,
-    /// Why work is not proven; nothing where it is.
-    judged: HashMap<usize, Option<String>>,
-    /// Criteria that were proven, and are not any more.
-    reopened: HashMap<CriterionKey, String>,
-}
-
-impl Landing {
-    /// A reporter in the place of the usual one, or beside it.
-    pub(super) fn around(&self, usual: Box<dyn Reporter>) -> Box<dyn Reporter> {
-        let usual = (!self.silent).then_some(usual);
-        Box::new(Listener { landing: self.clone(), usual })
-    }
-
-    /// Why the work of this number on a criterion did not land; without one, why there was none.
-    fn why(&self, state: &TaskState, key: &CriterionKey, work: Option<usize>) -> Option<String> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
-        match work.map(|work| heard.judged.get(&work)) {
-            Some(None) if is_proven => Some("other work on it landed first".to_owned()),
-            Some(None) => Some("it was not finished there".to_owned()),
-            Some(Some(Some(why))) => Some(why.clone()),
-            Some(Some(None)) | None if is_proven => None,
-            Some(Some(None)) => heard.reopened.get(key).cloned(),
-            None => Some("it was handed in before".to_owned()),
-        }
-    }
-}
-
-impl Heard {
-    fn hear(&mut self, event: &EventKind) {
-        match event {
-            EventKind::IterationStarted { worker, .. } => self.work = *worker,
-            EventKind::VerdictReached { verdict, .. } => {
-                let is_pass = matches!(verdict.result, VerdictResult::Pass(_));
-                let why = verdict.findings.first().map(|it| it.message.clone());
-                let why = (!is_pass).then(|| why.unwrap_or_default());
-                self.judged.extend(self.work.map(|work| (work, why)));
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
-                self.reopened.insert(criterion.clone(), reason.clone());
-            }
-            _ => {}
-        }
-    }
-}
-
-struct Listener {
-    landing: Landing,
-    usual: Option<Box<dyn Reporter>>,
-}
-
-impl Reporter for Listener {
-    fn name(&self) -> &'static str {
-        self.usual.as_ref().map_or("landing", |usual| usual.name())
-    }
-
-    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        self.landing.heard.lock().unwrap_or_else(PoisonError::into_inner).hear(&event.kind);
-        // What landed is said at the end, and nothing was left out.
-        let is_usual = |ended: &Outcome| !matches!(ended, Outcome::LimitReached { .. });
-        match &event.kind {
-            EventKind::RunEnded { outcome, .. } if !is_usual(outcome) => Ok(()),
-            _ => self.usual.as_mut().map_or(Ok(()), |usual| usual.on_event(event)),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), ReportError> {
-        self.usual.as_mut().map_or(Ok(()), |usual| usual.flush())
     }
 }

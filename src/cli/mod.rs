@@ -36,6 +36,7 @@ mod init;
 mod issue;
 mod json_error;
 mod land;
+mod landing;
 mod launch;
 mod list;
 mod log;

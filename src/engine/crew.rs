@@ -196,6 +196,23 @@ impl Delivery {
     }
 }
 
+/// The work of another machine on a criterion.
+#[derive(Clone, Debug)]
+pub struct ForeignWork {
+    /// The criterion.
+    pub key: CriterionKey,
+    /// Where it left the branch.
+    pub base: Oid,
+    /// Its last commit that is more than records.
+    pub head: Oid,
+    /// The ref that keeps it here, with that machine's records.
+    pub kept: SavedAttempt,
+    /// The machine says that it is done.
+    pub done: bool,
+    /// Attempts that failed there.
+    pub attempts: u32,
+}
+
 /// Keeps what a worker did, if it did something.
 fn keep(
     tree: &Path,

@@ -4,31 +4,14 @@
 //! words, only two count: that the work is done, which is proven here, and how many attempts failed.
 
 use super::EngineError;
-use super::crew::Delivery;
+use super::crew::{Delivery, ForeignWork};
 use super::decide::next_ready;
 use super::ledger::Ledger;
 use super::run::Run;
 use super::wire::HandedIn;
 use crate::agent::Denials;
-use crate::model::{Attribution, CriterionKey, Evidence, Limit, Oid, Outcome, TaskFileChange};
-use crate::verify::{SavedAttempt, VerifyError};
-
-/// The work of another machine on a criterion.
-#[derive(Clone, Debug)]
-pub struct ForeignWork {
-    /// The criterion.
-    pub key: CriterionKey,
-    /// Where it left the branch.
-    pub base: Oid,
-    /// Its last commit that is more than records.
-    pub head: Oid,
-    /// The ref that keeps it here, with that machine's records.
-    pub kept: SavedAttempt,
-    /// The machine says that it is done.
-    pub done: bool,
-    /// Attempts that failed there.
-    pub attempts: u32,
-}
+use crate::model::{Attribution, Evidence, Limit, Outcome, TaskFileChange};
+use crate::verify::VerifyError;
 
 impl Run {
     /// Takes over the attempts of other machines, and lands what they did.

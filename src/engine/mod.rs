@@ -57,7 +57,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
+pub use crew::{ForeignWork, Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{
     Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ready,
@@ -66,7 +66,6 @@ pub use decide::{
 pub use error::EngineError;
 pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
-pub use handed_in::ForeignWork;
 pub use held::orphaned_work;
 pub use ledger::{BaselineRun, LedgerParts, LessonUse, NextCommands};
 pub use lessons::{LESSONS, lesson_about, lessons_for};

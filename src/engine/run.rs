@@ -4,9 +4,8 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::crew::{Jobs, Workers};
+use super::crew::{ForeignWork, Jobs, Workers};
 use super::decide::{NextStep, next, next_only};
-use super::handed_in::ForeignWork;
 use super::ledger::{Ledger, LedgerParts};
 use super::schedule::{Step, schedule};
 use super::supervisor::{Worker, WorkerParts};

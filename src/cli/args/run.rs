@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::land::Landing;
+use crate::cli::landing::Landing;
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
