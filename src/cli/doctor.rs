@@ -9,6 +9,7 @@ mod bridge;
 mod commit_hooks;
 mod finding;
 mod other_agent;
+mod token;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +114,9 @@ fn look(
     if let Some(notice) = &choice.notice {
         let hint = "list the models with `copilot help config`, and name one with --model";
         findings.push(DoctorFinding::note("model", notice.trim_start_matches("model: "), hint));
+    }
+    if settings.agent.is_none() && !launch::own_provider() {
+        findings.extend(token::finding(&environment::variable));
     }
     match command {
         Ok(command) => match runtime() {
