@@ -69,6 +69,7 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod signing;
 mod standing;
 mod status;
 mod step;
