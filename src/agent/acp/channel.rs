@@ -10,7 +10,7 @@ use agent_client_protocol::{
 };
 use tokio::time::timeout;
 
-use super::convert;
+use super::answers;
 use super::updates::Updates;
 use crate::agent::stderr::StderrTail;
 use crate::agent::{AgentError, Gate};
@@ -36,7 +36,7 @@ impl AgentChannel {
             && !is_incoming_transport_closed(error)
             && !is_connection_terminated(error)
         {
-            let fault = convert::fault(error);
+            let fault = answers::fault(error);
             return AgentError::Refused { operation, fault };
         }
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };

@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use super::channel::AgentChannel;
 use super::session::AcpSession;
 use super::updates::Updates;
-use super::{convert, transport};
+use super::{answers, convert, modes, transport};
 use crate::agent::records::SessionRecords;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
@@ -71,7 +71,7 @@ impl Connection {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let updates = Arc::new(Updates::default());
+        let updates = Arc::new(Updates::of(setup.kind));
         let (lines, reader) = transport::connect(stdout, stdin, Arc::clone(&updates), log);
         let (ready, connected) = oneshot::channel();
         let (hang_up, hung_up) = oneshot::channel::<()>();
@@ -186,9 +186,9 @@ impl Connection {
             fault: Fault::new(FaultClass::Protocol, message),
         };
         let current = session.modes.as_ref().map(|modes| modes.current_mode_id.0.as_ref());
-        if current.is_none_or(convert::asks) {
+        if current.is_none_or(modes::asks) {
             let options = session.config_options.as_deref().unwrap_or_default();
-            return match convert::widening_option(options) {
+            return match modes::widening_option(options) {
                 Some(setting) => Err(refused(format!(
                     "its {setting}, in which it asks for no permission: turn that off"
                 ))),
@@ -196,9 +196,9 @@ impl Connection {
             };
         }
         let modes = session.modes.iter().flat_map(|modes| &modes.available_modes);
-        let asking = modes.into_iter().find(|mode| convert::asks(mode.id.0.as_ref()));
+        let asking = modes.into_iter().find(|mode| modes::asks(mode.id.0.as_ref()));
         let Some(asking) = asking else {
-            return match current.filter(|mode| convert::widens(mode)) {
+            return match current.filter(|mode| modes::widens(mode)) {
                 Some(mode) => Err(refused(format!(
                     "its mode is `{mode}`, which asks for no permission, and it offers no other \
                      mode"
@@ -282,9 +282,14 @@ async fn permission(
     gate: Arc<Gate>,
     updates: Arc<Updates>,
 ) -> RequestPermissionResponse {
-    let request = gate.named_by_title(convert::request(&asked), convert::title(&asked));
-    let session = request.session.as_str().to_owned();
-    let can_allow = convert::can_allow(&asked.options);
+    let session = asked.session_id.0.to_string();
+    let title = asked.tool_call.fields.title.clone();
+    let call = updates.asked(&session, asked.tool_call).await;
+    let mut request = gate.named_by_title(convert::request(&session, &call), title.as_deref());
+    if let Some(tool) = convert::by_fields(&request.tool, &request.input) {
+        tool.clone_into(&mut request.tool);
+    }
+    let can_allow = answers::can_allow(&asked.options);
     // Deciding reads the file system and writes the journal: not on this thread.
     let decided = tokio::task::spawn_blocking(move || {
         if can_allow {
@@ -306,5 +311,5 @@ async fn permission(
             Answer::Deny
         }
     };
-    convert::response(answer, &asked.options)
+    answers::response(answer, &asked.options)
 }

@@ -25,7 +25,8 @@ impl AcpSession {
         let (calls, updates, unknown, said, words, cut) =
             self.channel.updates.with(&session, |seen| {
                 (
-                    std::mem::take(&mut seen.log.calls),
+                    // With its ids: a late update of one of them finds nothing.
+                    std::mem::take(&mut seen.log).calls,
                     seen.updates,
                     std::mem::take(&mut seen.unknown),
                     std::mem::take(&mut seen.said),
@@ -89,7 +90,7 @@ impl AcpSession {
     pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
         ExecutedCall {
             id: call.id.clone(),
-            kind: convert::kind(call.details),
+            kind: convert::kind(call.details.kind),
             title: call.title.clone(),
             input: call.input.clone(),
             status: call.status,

@@ -4,10 +4,12 @@
 //! the messages. One process serves a run, one session an iteration. Handlers never wait: a
 //! permission is decided on its own task, so that the stream keeps flowing.
 
+mod answers;
 mod channel;
 mod connection;
 mod convert;
 mod fold;
+mod modes;
 pub mod serve;
 mod session;
 mod session_state;

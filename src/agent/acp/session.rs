@@ -16,8 +16,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::AgentChannel;
-use super::convert;
 use super::session_state::ObservedCall;
+use super::{answers, convert};
 use crate::agent::arguments::{is_empty, is_shell_echo};
 use crate::agent::records::{SessionRecords, since};
 use crate::agent::stuck::longer;
@@ -127,8 +127,8 @@ impl Session for AcpSession {
         };
         let end = match (answered, cancelled) {
             (Some(Ok(response)), why) => {
-                gathered.usage = response.usage.as_ref().map(convert::usage).or(gathered.usage);
-                why.unwrap_or_else(|| convert::end(response.stop_reason))
+                gathered.usage = response.usage.as_ref().map(answers::usage).or(gathered.usage);
+                why.unwrap_or_else(|| answers::end(response.stop_reason))
             }
             (Some(Err(error)), Some(why)) => {
                 tracing::debug!(%error, "a cancelled prompt ended with an error");
@@ -220,8 +220,10 @@ impl AcpSession {
             return Decided::Yes;
         }
         let must = match self.kind {
-            AgentKind::Copilot => !(call.details == ToolKind::Read && is_shell_echo(&call.input)),
-            AgentKind::Other => convert::needs_decision(call.details),
+            AgentKind::Copilot => {
+                !(call.details.kind == ToolKind::Read && is_shell_echo(&call.input))
+            }
+            AgentKind::Other => convert::needs_decision(call),
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.channel.gate.standing(&ended), call.status, self.kind) {
@@ -268,7 +270,7 @@ impl AcpSession {
         }
         let (tool, took) = match known {
             Some(known) => (known.tool, Some(known.took)),
-            None => (convert::kind(call.details), None),
+            None => (convert::kind(call.details.kind), None),
         };
         self.channel.gate.audit(&AuditEntry {
             tool: Some(tool),
