@@ -7,7 +7,9 @@ use super::evaluate::Evaluated;
 use super::iteration::{Completion, Iteration, TurnResult};
 use super::run::Run;
 use super::{EngineError, FailureCounts};
-use crate::model::{Criterion, CriterionKey, EventKind, Outcome, Record as _, Task, Turn};
+use crate::model::{
+    Criterion, CriterionKey, EventKind, FaultClass, Outcome, Record as _, Task, Turn,
+};
 use crate::sys::process::reap_orphans;
 use crate::task;
 use crate::verify::{StateFiles, TASK};
@@ -55,7 +57,10 @@ impl Run {
             }
             TurnResult::Failed(turn, fault) => {
                 match self.evaluate_cut_off(iteration, turn).await? {
-                    Evaluated { outcome: None, proven: false } => {
+                    // What a call did that nobody asked for may be proven; the run ends all the same.
+                    Evaluated { outcome: None, proven }
+                        if !proven || fault.class == FaultClass::Unasked =>
+                    {
                         let outcome = self.handle_failure(&fault).await?;
                         self.or_block(&criterion.key, outcome)
                     }

@@ -252,7 +252,7 @@ each_field! {
     PathChange { path, kind }
     PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }
-    RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
+    RunSummary { criteria, iterations, millis, premium_requests, tokens, unasked, next }
     TaskFileChange {
         by, focus_ticked, others_ticked, unticked, removed, added, verify_changed, text_changed,
         reformatted, unreadable,

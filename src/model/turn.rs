@@ -50,6 +50,7 @@ impl Turn {
             | FaultClass::PermissionDenied
             | FaultClass::Died
             | FaultClass::Protocol
+            | FaultClass::Unasked
             | FaultClass::Fatal => false,
         });
         !refused || self.usage.is_some() || !self.calls.is_empty()
@@ -237,6 +238,8 @@ pub enum FaultClass {
     Died,
     /// The agent does not speak the protocol.
     Protocol,
+    /// The agent runs tools without asking for permission.
+    Unasked,
     /// Anything else, with no known remedy.
     Fatal,
 }
@@ -254,6 +257,7 @@ impl FaultClass {
             | Self::Transient
             | Self::Died
             | Self::Protocol
+            | Self::Unasked
             | Self::Fatal => false,
         }
     }

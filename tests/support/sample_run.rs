@@ -574,6 +574,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                     millis: 3_543_000,
                     premium_requests: 7,
                     tokens: Some(182_440),
+                    unasked: false,
                     next: vec![
                         "ralph-copilot log retry  (what happened)".to_owned(),
                         "ralph-copilot retry retry  (try the stuck criterion again)".to_owned(),

@@ -148,6 +148,8 @@ impl AcpAgent {
             logs: launch.logs.clone(),
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
+            asking: modes::known(&launch.command.args),
+            pid: Some(child.pid()),
         };
         let Some(connection) = Connection::begin(stdout, stdin, log, setup).await else {
             child.stop(Ladder::GENTLE).await;

@@ -1,22 +1,126 @@
-//! The modes of a session: in which of them the agent asks before it acts.
+//! The modes of a session: which of them asks before the agent acts, and what to set where none does.
+//!
+//! Invariant: a mode that asks is never left for one that may not. What modes say is no proof: a call
+//! that runs unasked ends the session.
 
-use agent_client_protocol::v1::schema::{SessionConfigKind, SessionConfigOption};
+use agent_client_protocol::v1::schema::{
+    SessionConfigKind, SessionConfigOption, SessionMode, SessionModeState,
+};
 
-/// Does this mode let the agent act without asking?
-pub(super) fn widens(mode: &str) -> bool {
-    let mode = mode.to_lowercase();
-    let name = mode.rsplit(['#', '/', ':']).next().unwrap_or_default();
-    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: at least edits happen without asking.
-    name.starts_with("auto")
-        || name.starts_with("accept")
-        || ["bypass", "yolo", "dontask", "dont-ask", "full-access", "allow-all", "allow_all"]
-            .iter()
-            .any(|word| name.contains(word))
+use crate::model::{Fault, FaultClass};
+
+/// What a mode says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ModePromise {
+    /// The agent asks.
+    Asks,
+    /// It says neither.
+    Nothing,
+    /// At least some calls run unasked.
+    Acts,
 }
 
-/// Is this the ordinary mode, in which the agent asks before it acts?
-pub(super) fn asks(mode: &str) -> bool {
-    mode == "default" || mode == "agent" || mode.ends_with("#agent")
+/// Modes in which agents ask, the best first. Gemini's and Codex' plans are read-only as well, but no
+/// work gets done in them.
+const ASKS: [&str; 5] = ["ask", "approve", "default", "read-only", "manual"];
+/// Words in the names of modes in which calls run unasked.
+const ACTS: [&str; 8] = [
+    "bypass",
+    "yolo",
+    "dontask",
+    "dont-ask",
+    "full-access",
+    "allow-all",
+    "smart-approve",
+    "autonomous",
+];
+/// The same in their descriptions.
+const ACTS_TEXT: [&str; 9] = [
+    "without asking",
+    "without approval",
+    "without confirm",
+    "without prompt",
+    "without permission",
+    "automatic",
+    "auto-a",
+    "bypass",
+    "never ask",
+];
+const ASKS_TEXT: [&str; 5] = ["ask", "prompt", "approval", "confirm", "permission"];
+
+/// Agents by a word in the file names of their command, with their modes that ask and what to set
+/// where no mode does.
+const KNOWN: [(&str, &[&str], Option<&str>); 4] = [
+    ("codex", &["read-only"], None),
+    ("opencode", &[], Some(r#""permission": {"edit": "ask", "bash": "ask"} in opencode.json"#)),
+    ("goose", &["approve"], Some("GOOSE_MODE: approve in config.yaml")),
+    ("claude", &["default"], None),
+];
+
+/// What is known of an agent's asking.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KnownAsking {
+    modes: &'static [&'static str],
+    set: Option<&'static str>,
+}
+
+/// Looks the agent up by its command.
+pub(super) fn known(command: &[String]) -> KnownAsking {
+    let names = || command.iter().filter_map(|word| word.rsplit('/').next());
+    let row = KNOWN.iter().find(|row| names().any(|name| name.contains(row.0)));
+    row.map_or_else(KnownAsking::default, |row| KnownAsking { modes: row.1, set: row.2 })
+}
+
+/// The mode to switch to before the first prompt: none if the current one asks, or none does.
+pub(super) fn better(modes: &SessionModeState, known: KnownAsking) -> Option<&SessionMode> {
+    let all = &modes.available_modes;
+    let listed = |id: &&str| all.iter().find(|mode| name_of(mode.id.0.as_ref()) == **id);
+    let current = all.iter().find(|mode| mode.id == modes.current_mode_id);
+    let best = match known.modes.iter().find_map(|id| listed(&id)) {
+        Some(mode) => Some(mode),
+        None if current.is_some_and(|mode| promise_of(mode) == ModePromise::Asks) => current,
+        None => {
+            let asks = |mode: &&SessionMode| promise_of(mode) == ModePromise::Asks;
+            ASKS.iter().find_map(|id| listed(&id)).or_else(|| all.iter().find(asks))
+        }
+    };
+    best.filter(|mode| mode.id != modes.current_mode_id)
+}
+
+/// What the id, the name and the description of a mode say.
+fn promise_of(mode: &SessionMode) -> ModePromise {
+    let (id, name) = (promise(mode.id.0.as_ref()), promise(&mode.name));
+    let text = mode.description.as_deref().unwrap_or_default().to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    match (id, name) {
+        (ModePromise::Acts, _) | (_, ModePromise::Acts) => ModePromise::Acts,
+        _ if says(&ACTS_TEXT) => ModePromise::Acts,
+        (ModePromise::Asks, _) | (_, ModePromise::Asks) => ModePromise::Asks,
+        (ModePromise::Nothing, ModePromise::Nothing) if says(&ASKS_TEXT) => ModePromise::Asks,
+        (ModePromise::Nothing, ModePromise::Nothing) => ModePromise::Nothing,
+    }
+}
+
+/// What the id of a mode says.
+pub(super) fn promise(mode: &str) -> ModePromise {
+    let name = name_of(mode);
+    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: at least edits happen without asking.
+    let acts = name.starts_with("auto")
+        || name.starts_with("accept")
+        || ACTS.iter().any(|word| name.contains(word));
+    // Copilot's `agent` has a URL; Codex has a mode of that name in which a model decides.
+    let asks = ASKS.contains(&name.as_str()) || mode.ends_with("#agent");
+    match (acts, asks) {
+        (true, _) => ModePromise::Acts,
+        (false, true) => ModePromise::Asks,
+        (false, false) => ModePromise::Nothing,
+    }
+}
+
+/// The last part of an id, in one spelling.
+fn name_of(mode: &str) -> String {
+    let name = mode.rsplit(['#', '/', ':']).next().unwrap_or_default();
+    name.to_lowercase().replace(['_', ' '], "-")
 }
 
 /// A session setting with which the agent does not ask, if one is on.
@@ -32,7 +136,20 @@ pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String>
         let opens =
             ["allow_all", "allow-all", "yolo", "bypass"].iter().any(|word| id.contains(word));
         let all = opens && !matches!(value.as_str(), "off" | "false" | "no");
-        let mode = id == "mode" && widens(&value);
+        let mode = id == "mode" && promise(&value) == ModePromise::Acts;
         (all || mode).then(|| format!("setting `{id}` = `{value}`"))
     })
+}
+
+/// The failure of an agent that acts without asking, and what to set.
+pub(super) fn unasked(what: &str, known: KnownAsking) -> Fault {
+    let set = match (known.set, known.modes) {
+        (Some(set), _) => format!("set {set}"),
+        (None, [mode, ..]) => format!("start it in its mode `{mode}`"),
+        (None, []) => "set it to ask before it edits files and runs commands".to_owned(),
+    };
+    Fault::new(
+        FaultClass::Unasked,
+        format!("the agent does not ask for permission ({what}): {set}"),
+    )
 }

@@ -59,6 +59,8 @@ pub(super) struct SessionState {
     pub(super) started: Instant,
     pub(super) last: Instant,
     pub(super) updates: u64,
+    /// Something came that the agent sends only once it works on the prompt.
+    pub(super) answers: bool,
     pub(super) unknown: BTreeSet<String>,
     pub(super) said: String,
     /// The text after the last call.
@@ -77,6 +79,7 @@ impl SessionState {
             started: now,
             last: now,
             updates: 0,
+            answers: false,
             unknown: BTreeSet::new(),
             said: String::new(),
             words: LastWords::default(),

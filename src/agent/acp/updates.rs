@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use super::modes::ModePromise;
 use super::session_state::{CallUpdate, ObservedCall, SessionState};
 use super::{convert, modes};
 use crate::agent::AgentKind;
@@ -147,6 +148,15 @@ impl Updates {
             return;
         };
         seen.live();
+        seen.answers |= !matches!(
+            notification.update,
+            SessionUpdate::UserMessageChunk(_)
+                | SessionUpdate::AvailableCommandsUpdate(_)
+                | SessionUpdate::CurrentModeUpdate(_)
+                | SessionUpdate::ConfigOptionUpdate(_)
+                | SessionUpdate::SessionInfoUpdate(_)
+                | SessionUpdate::UsageUpdate(_)
+        );
         match notification.update {
             SessionUpdate::AgentMessageChunk(ContentChunk {
                 content: ContentBlock::Text(text),
@@ -170,7 +180,7 @@ impl Updates {
             }
             SessionUpdate::CurrentModeUpdate(mode) => {
                 let mode = mode.current_mode_id.0.as_ref();
-                if !modes::widens(mode) {
+                if modes::promise(mode) != ModePromise::Acts {
                     return;
                 }
                 seen.widened.get_or_insert(format!("mode `{mode}`"));
@@ -197,6 +207,7 @@ impl Updates {
         let mut sessions = self.sessions();
         let Some(seen) = sessions.get_mut(&session) else { return };
         seen.live();
+        seen.answers = true;
         let kind = update.name.unwrap_or_else(|| "no kind".to_owned());
         if seen.unknown(&kind) {
             tracing::info!(kind, "an update of a kind that is not known");

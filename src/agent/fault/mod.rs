@@ -63,6 +63,7 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
         | FaultClass::PermissionDenied
         | FaultClass::Died
         | FaultClass::Protocol
+        | FaultClass::Unasked
         | FaultClass::Fatal => false,
     }
 }
@@ -87,6 +88,9 @@ pub fn hint(class: FaultClass) -> &'static str {
         }
         FaultClass::Transient => {
             "the provider or the connection to it failed; run the same command again later"
+        }
+        FaultClass::Unasked => {
+            "make the agent ask before it acts, or let its calls run inside the sandbox with `--unasked allow`"
         }
         FaultClass::FileNotFound
         | FaultClass::PermissionDenied

@@ -106,6 +106,8 @@ impl ClientScene {
             logs: None,
             cwd: PathBuf::from("/w/repo"),
             stderr,
+            asking: crate::agent::acp::modes::KnownAsking::default(),
+            pid: None,
         };
         let (stdout, stdin) = tokio::io::split(self.pipe.take().expect("not connected yet"));
         Connection::begin(stdout, stdin, log, setup).await.expect("connected")
