@@ -61,6 +61,7 @@ pub use state::{
 };
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{
-    CallStatus, ClockTime, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage,
+    CallStatus, ClockTime, ContextFill, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn,
+    TurnEnd, Usage,
 };
 pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

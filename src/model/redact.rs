@@ -194,6 +194,7 @@ without_text!(
     StepStatus,
     Totals,
     Usage,
+    ContextFill,
     VerdictResult,
     Weight,
 );
@@ -258,7 +259,8 @@ each_field! {
         reformatted, unreadable,
     }
     Turn {
-        end, calls, denied, undecided, updates, unknown, usage, said: SAID, fault, millis,
+        end, calls, denied, undecided, updates, unknown, usage, context, said: SAID, fault,
+        millis,
     }
     Unmoved { command, criteria, with, paths, line }
     Verdict { result, findings, repairs }

@@ -27,6 +27,9 @@ pub struct Turn {
     /// Tokens of this turn alone, where the agent reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How full the model's context was in the end, where the agent reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextFill>,
     /// The end of the agent's own text, redacted and bounded.
     pub said: String,
     /// The actual fault, from a structured channel or else from the text.
@@ -153,6 +156,15 @@ pub struct Usage {
     pub output: u64,
     /// All of them.
     pub total: u64,
+}
+
+/// How full a model's context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextFill {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit into it.
+    pub size: u64,
 }
 
 /// A failure of the agent or its model.

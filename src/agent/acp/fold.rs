@@ -22,13 +22,14 @@ impl AcpSession {
         started: Instant,
     ) -> Turn {
         let session = self.id.as_str().to_owned();
-        let (calls, updates, unknown, said, words, cut) =
+        let (calls, updates, unknown, context, said, words, cut) =
             self.channel.updates.with(&session, |seen| {
                 (
                     // With its ids: a late update of one of them finds nothing.
                     std::mem::take(&mut seen.log).calls,
                     seen.updates,
                     std::mem::take(&mut seen.unknown),
+                    seen.context,
                     std::mem::take(&mut seen.said),
                     std::mem::take(&mut seen.words),
                     seen.cut.take(),
@@ -81,6 +82,7 @@ impl AcpSession {
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
+            context,
             said,
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::convert::{self, ArgumentSource};
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
-use crate::model::CallStatus;
+use crate::model::{CallStatus, ContextFill};
 
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
@@ -59,6 +59,8 @@ pub(super) struct SessionState {
     pub(super) started: Instant,
     pub(super) last: Instant,
     pub(super) updates: u64,
+    /// How full the model's context is.
+    pub(super) context: Option<ContextFill>,
     /// Something came that the agent sends only once it works on the prompt.
     pub(super) answers: bool,
     pub(super) unknown: BTreeSet<String>,
@@ -79,6 +81,7 @@ impl SessionState {
             started: now,
             last: now,
             updates: 0,
+            context: None,
             answers: false,
             unknown: BTreeSet::new(),
             said: String::new(),

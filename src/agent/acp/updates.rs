@@ -20,6 +20,7 @@ use super::modes::ModePromise;
 use super::session_state::{CallUpdate, ObservedCall, SessionState};
 use super::{convert, modes};
 use crate::agent::AgentKind;
+use crate::model::ContextFill;
 
 /// How often, and how many times, to look for the announcement of a call that is asked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -190,6 +191,10 @@ impl Updates {
                     return;
                 };
                 seen.widened.get_or_insert(setting);
+            }
+            SessionUpdate::UsageUpdate(usage) => {
+                seen.context = Some(ContextFill { used: usage.used, size: usage.size });
+                return;
             }
             // Kinds without meaning for a turn, and those of later schema versions, are only
             // signs of life.
