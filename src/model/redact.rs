@@ -34,10 +34,10 @@ use serde_json::Value;
 
 use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind, CheckResult,
-    CheckStatus, CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided,
-    EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
-    GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof,
-    PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
+    CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, CriterionKey, CriterionSummary,
+    Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding,
+    FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange,
+    Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
     StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage,
     Verdict, VerdictResult, Weight,
 };
