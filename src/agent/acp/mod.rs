@@ -148,7 +148,7 @@ impl AcpAgent {
             logs: launch.logs.clone(),
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
-            asking: modes::known(&launch.command.args),
+            asking: modes::known(launch.command),
             pid: Some(child.pid()),
         };
         let Some(connection) = Connection::begin(stdout, stdin, log, setup).await else {

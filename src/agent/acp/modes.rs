@@ -7,6 +7,7 @@ use agent_client_protocol::v1::schema::{
     SessionConfigKind, SessionConfigOption, SessionMode, SessionModeState,
 };
 
+use crate::agent::AgentCommand;
 use crate::model::{Fault, FaultClass};
 
 /// What a mode says about itself.
@@ -48,27 +49,17 @@ const ACTS_TEXT: [&str; 9] = [
 ];
 const ASKS_TEXT: [&str; 5] = ["ask", "prompt", "approval", "confirm", "permission"];
 
-/// Agents by a word in the file names of their command, with their modes that ask and what to set
-/// where no mode does.
-const KNOWN: [(&str, &[&str], Option<&str>); 4] = [
-    ("codex", &["read-only"], None),
-    ("opencode", &[], Some(r#""permission": {"edit": "ask", "bash": "ask"} in opencode.json"#)),
-    ("goose", &["approve"], Some("GOOSE_MODE: approve in config.yaml")),
-    ("claude", &["default"], None),
-];
-
 /// What is known of an agent's asking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KnownAsking {
     modes: &'static [&'static str],
-    set: Option<&'static str>,
+    set: Option<(&'static str, &'static str)>,
 }
 
 /// Looks the agent up by its command.
-pub(super) fn known(command: &[String]) -> KnownAsking {
-    let names = || command.iter().filter_map(|word| word.rsplit('/').next());
-    let row = KNOWN.iter().find(|row| names().any(|name| name.contains(row.0)));
-    row.map_or_else(KnownAsking::default, |row| KnownAsking { modes: row.1, set: row.2 })
+pub(super) fn known(command: &AgentCommand) -> KnownAsking {
+    let row = command.known();
+    row.map_or_else(KnownAsking::default, |row| KnownAsking { modes: row.asks, set: row.set })
 }
 
 /// The mode to switch to before the first prompt: none if the current one asks, or none does.
@@ -144,7 +135,7 @@ pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String>
 /// The failure of an agent that acts without asking, and what to set.
 pub(super) fn unasked(what: &str, known: KnownAsking) -> Fault {
     let set = match (known.set, known.modes) {
-        (Some(set), _) => format!("set {set}"),
+        (Some((set, place)), _) => format!("set `{set}` in {place}"),
         (None, [mode, ..]) => format!("start it in its mode `{mode}`"),
         (None, []) => "set it to ask before it edits files and runs commands".to_owned(),
     };
