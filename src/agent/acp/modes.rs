@@ -1,7 +1,8 @@
-//! The modes of a session: which of them asks before the agent acts, and what to set where none does.
+//! The modes of a session: which of them asks before the agent acts, and what to set where none
+//! does.
 //!
-//! Invariant: a mode that asks is never left for one that may not. What modes say is no proof: a call
-//! that runs unasked ends the session.
+//! Invariant: a mode that asks is never left for one that may not. What modes say is no proof: a
+//! call that runs unasked ends the session.
 
 use agent_client_protocol::v1::schema::{
     SessionConfigKind, SessionConfigOption, SessionMode, SessionModeState,
@@ -21,8 +22,8 @@ pub(super) enum ModePromise {
     Acts,
 }
 
-/// Modes in which agents ask, the best first. Gemini's and Codex' plans are read-only as well, but no
-/// work gets done in them.
+/// Modes in which agents ask, the best first. A plan mode is read-only as well, but no work gets
+/// done in it.
 const ASKS: [&str; 5] = ["ask", "approve", "default", "read-only", "manual"];
 /// Words in the names of modes in which calls run unasked.
 const ACTS: [&str; 8] = [

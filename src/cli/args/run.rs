@@ -71,11 +71,6 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "ACTION", help_heading = "Limits",
         value_parser = PossibleValuesParser::new(["stop", "skip"]).map(on_stuck))]
     on_stuck: Option<OnStuck>,
-    /// What to do when an agent other than Copilot runs a call without asking: stop the run, or
-    /// allow it inside the sandbox `full` [default: stop]
-    #[arg(long, value_name = "ACTION", help_heading = "Guard",
-        value_parser = PossibleValuesParser::new(["stop", "allow"]).map(unasked))]
-    unasked: Option<UnaskedCalls>,
     /// End a turn that shows no activity for this long [default: 15m]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     idle_timeout: Option<Span>,
@@ -148,6 +143,11 @@ pub(crate) struct SettingArgs {
     /// Deny changes to files that match this glob; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Guard")]
     protect: Vec<String>,
+    /// What to do when an agent other than Copilot runs a call without asking: stop the run, or
+    /// allow it inside the sandbox `full` [default: stop]
+    #[arg(long, value_name = "ACTION", help_heading = "Guard",
+        value_parser = PossibleValuesParser::new(["stop", "allow"]).map(unasked))]
+    unasked: Option<UnaskedCalls>,
 }
 
 impl SettingArgs {
