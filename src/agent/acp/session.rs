@@ -245,7 +245,8 @@ impl AcpSession {
                 (Decided::Missing, AgentKind::Other) => {
                     let what: String = wanted(&call.input).chars().take(200).collect();
                     let what = format!("it ran {} `{what}`", call.kind);
-                    gathered.fault.get_or_insert_with(|| modes::unasked(&what, self.asking));
+                    // Even if the agent died of it: a new one would not ask, either.
+                    gathered.fault = Some(modes::unasked(&what, self.asking));
                 }
                 _ => {}
             }

@@ -310,12 +310,8 @@ async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
         drop(peer);
     });
     assert_eq!((turn.said.as_str(), turn.end), ("I begin", TurnEnd::Lost));
-    let fault = turn.fault.expect("a fault");
-    if fault.class == FaultClass::Died {
-        assert!(fault.message.ends_with("its last output: Error: out of memory"), "{fault:?}");
-    } else {
-        assert_eq!(fault.class, FaultClass::Unasked, "the unasked call was seen first");
-    }
+    let class = turn.fault.map(|fault| fault.class);
+    assert_eq!(class, Some(FaultClass::Unasked), "a new process would not ask, either");
 }
 
 #[tokio::test]
