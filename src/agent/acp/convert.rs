@@ -9,23 +9,9 @@ use agent_client_protocol::v1::schema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::session_state::{CallUpdate, ObservedCall};
+use super::observed_call::{ArgumentSource, CallUpdate, ObservedCall};
 use crate::guard::{FieldEffect, field_effect};
 use crate::model::{Asked, CallStatus, SessionId, ToolRequest};
-
-/// Where a call's arguments come from; a better source replaces a worse one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ArgumentSource {
-    /// They name neither a file nor a command.
-    #[default]
-    None,
-    /// The files that it concerns.
-    Locations,
-    /// What the agent shows to people.
-    Shown,
-    /// `rawInput`.
-    Raw,
-}
 
 /// Reads arguments from an update of a call of this kind.
 type ReadArguments = fn(&CallUpdate, ToolKind) -> Option<Value>;

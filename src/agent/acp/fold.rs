@@ -6,8 +6,8 @@
 use tokio::time::Instant;
 
 use super::convert;
+use super::observed_call::ObservedCall;
 use super::session::{AcpSession, Gathered};
-use super::session_state::ObservedCall;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{self, Last, since};
 use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in};

@@ -10,6 +10,7 @@ mod connection;
 mod convert;
 mod fold;
 mod modes;
+mod observed_call;
 pub mod serve;
 mod session;
 mod session_state;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::channel::AgentChannel;
 use super::modes::KnownAsking;
-use super::session_state::ObservedCall;
+use super::observed_call::ObservedCall;
 use super::{answers, convert, modes};
 use crate::agent::arguments::{is_empty, is_shell_echo, wanted};
 use crate::agent::fault::explains_loss;

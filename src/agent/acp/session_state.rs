@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use agent_client_protocol::v1::schema::{ToolCallContent, ToolKind};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::convert::{self, ArgumentSource};
+use super::convert;
+use super::observed_call::{ArgumentSource, CallDetails, CallUpdate, ObservedCall};
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
 use crate::model::{CallStatus, ContextFill};
@@ -19,39 +19,6 @@ const SAID: usize = 16 << 10;
 const OUTPUT: usize = 1 << 20;
 /// Kinds of unknown updates that are reported by name.
 const UNKNOWN: usize = 16;
-
-/// A tool call as the agent reports it.
-pub(super) type ObservedCall = LoggedCall<CallDetails>;
-
-/// The protocol's own details of a call.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CallDetails {
-    pub(super) kind: ToolKind,
-    pub(super) name: Option<String>,
-    pub(super) source: ArgumentSource,
-}
-
-/// One update's fields of a call.
-#[derive(Debug, Default)]
-pub(super) struct CallUpdate {
-    pub(super) id: String,
-    /// The update announces the call, as opposed to changing it.
-    pub(super) announced: bool,
-    /// The arguments are in `raw` or nowhere.
-    pub(super) only_raw: bool,
-    pub(super) kind: Option<ToolKind>,
-    pub(super) name: Option<String>,
-    pub(super) title: Option<String>,
-    pub(super) raw: Option<Value>,
-    pub(super) content: Vec<ToolCallContent>,
-    pub(super) locations: Vec<String>,
-    pub(super) status: Option<CallStatus>,
-    pub(super) exit: Option<i64>,
-    pub(super) output: Option<Value>,
-    pub(super) asker: Option<String>,
-    /// Length of the update, in bytes.
-    pub(super) bytes: usize,
-}
 
 /// Everything that one session has sent since its prompt.
 #[derive(Debug)]
@@ -182,16 +149,6 @@ impl SessionState {
                 self.log.count(at);
             }
         }
-    }
-}
-
-impl CallUpdate {
-    /// Says it nothing about what the call does?
-    fn is_bare(&self) -> bool {
-        let said = [&self.name, &self.title].iter().any(|text| text.is_some());
-        let shown = !self.content.is_empty() || !self.locations.is_empty();
-        let used = self.raw.is_some() || self.output.is_some();
-        self.kind.is_none() && !said && !shown && !used
     }
 }
 

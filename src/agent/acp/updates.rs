@@ -17,7 +17,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::modes::ModePromise;
-use super::session_state::{CallUpdate, ObservedCall, SessionState};
+use super::observed_call::{CallUpdate, ObservedCall};
+use super::session_state::SessionState;
 use super::{convert, modes};
 use crate::agent::AgentKind;
 use crate::model::ContextFill;
