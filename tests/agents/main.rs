@@ -119,3 +119,75 @@ fn what_is_documented_is_what_is_driven() {
         assert!(in_file.unwrap_or(is_flag), "{}: {what}", known.name);
     }
 }
+
+#[test]
+fn claude_agent_acp_finishes() {
+    finishes("claude-agent-acp");
+}
+
+#[test]
+fn opencode_finishes() {
+    finishes("opencode");
+}
+
+#[test]
+fn qwen_finishes() {
+    finishes("qwen");
+}
+
+#[test]
+fn claude_agent_acp_is_denied_what_reaches_outside() {
+    is_denied("claude-agent-acp");
+}
+
+/// Without a login the run ends with 5 and how to log in to this agent, not to another.
+#[test]
+fn an_agent_that_is_not_logged_in_is_told_apart() {
+    for (name, words) in [
+        ("codex-acp-0.16", &["Authentication required", "Login with ChatGPT", "`codex login`"][..]),
+        ("claude-agent-acp", &["Authentication required", "`/login`"]),
+        ("qwen", &["Authentication required", "`qwen` once"]),
+        ("gemini", &["Log in with Google", "`gemini` once"]),
+    ] {
+        if !tier::has_tier("full") {
+            return;
+        }
+        let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { continue };
+        scene.log_out();
+        ends(name, &scene, &[], false, (5, words));
+    }
+}
+
+/// A wrong key ends the run with 5, and a broken server is waited for and tried again.
+#[test]
+fn failures_of_the_model_are_told_apart() {
+    for (name, status, message, code, words) in [
+        ("goose", 401, "Incorrect API key provided: sk-x", 5, "`goose configure`"),
+        ("goose", 500, "Internal error", 5, "Server error"),
+    ] {
+        if !tier::has_tier("full") {
+            return;
+        }
+        let answers = |_: &std::path::Path| failing(status, message);
+        let Some(scene) = Scene::new(setup(name), &answers) else { continue };
+        ends(name, &scene, &["--max-wait=2s"], true, (code, &[words]));
+    }
+}
+
+/// A killed agent is started again, and finishes.
+#[test]
+fn a_killed_agent_is_started_again() {
+    for name in ["claude-agent-acp"] {
+        if !tier::has_tier("full") {
+            return;
+        }
+        let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { continue };
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| scene.kill_agent());
+            scene.run(&[], true)
+        });
+        assert_eq!(ended.code, Some(0), "{name}: {}", ended.output);
+        assert!(ended.output.matches("agent started").count() > 1, "{name}: {}", ended.output);
+        scene.expect_quiet();
+    }
+}

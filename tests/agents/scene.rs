@@ -195,7 +195,7 @@ impl Scene {
     /// Fails if the agent lost its login, or sent another key than its own.
     #[track_caller]
     pub(crate) fn expect_login(&self) {
-        for (file, text) in self.setup.files.iter().filter(|(_, text)| text.contains("KEY")) {
+        for (file, text) in self.setup.files.iter().filter(|(_, text)| text.contains("{key}")) {
             let now = self.read(&format!("user/{file}"));
             assert!(now.contains(KEY), "{file} lost its key of {text}:\n{now}");
         }
@@ -221,6 +221,8 @@ fn programs(agents: &Path, setup: &Setup) -> Option<PathBuf> {
         return Some(programs);
     }
     let skipped = folder.and_then(|folder| fs::read_to_string(folder.join("skipped")).ok());
+    let all = std::env::var_os("RALPH_TEST_FULL").is_some();
+    assert!(skipped.is_some() || !all, "{} is not installed", setup.name);
     let why = skipped.unwrap_or_else(|| "tests/support/agents --all downloads it".to_owned());
     eprintln!("skipped {}: {why}", setup.name);
     None

@@ -15,7 +15,7 @@ pub(crate) struct Setup {
     pub(crate) flags: &'static [&'static str],
     /// Where its programs are, below its folder.
     pub(crate) programs: &'static str,
-    /// Variables; `URL` stands for the model's address, `KEY` for its key.
+    /// Variables; `{url}` stands for the model's address, `{key}` for its key.
     pub(crate) variables: &'static [(&'static str, &'static str)],
     /// Its settings below HOME, with the same words.
     pub(crate) files: &'static [(&'static str, &'static str)],
@@ -24,22 +24,22 @@ pub(crate) struct Setup {
 impl Setup {
     /// A text with the model's address and key.
     pub(crate) fn filled(text: &str, url: &str) -> String {
-        text.replace("URL", url).replace("KEY", KEY)
+        text.replace("{url}", url).replace("{key}", KEY)
     }
 }
 
 const BIN: &str = "node_modules/.bin";
 const VENV: &str = "venv/bin";
-const ANTHROPIC: &[(&str, &str)] = &[("ANTHROPIC_BASE_URL", "URL"), ("ANTHROPIC_API_KEY", "KEY")];
+const ANTHROPIC: &[(&str, &str)] = &[("ANTHROPIC_BASE_URL", "{url}"), ("ANTHROPIC_API_KEY", "{key}")];
 /// The setting is for a run by root: there Codex's own sandbox does not start in another one.
 const CODEX: &[(&str, &str)] = &[(
     ".codex/config.toml",
     "model = \"gpt-5.4\"\nmodel_provider = \"scripted\"\n\
-     [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"URL/v1\"\n\
+     [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\n\
      wire_api = \"responses\"\nenv_key = \"MY_API_KEY\"\n\
      [features]\nuse_legacy_landlock = true\n",
 )];
-const CODEX_KEY: &[(&str, &str)] = &[("MY_API_KEY", "KEY"), ("OPENAI_API_KEY", "KEY")];
+const CODEX_KEY: &[(&str, &str)] = &[("MY_API_KEY", "{key}"), ("OPENAI_API_KEY", "{key}")];
 
 /// Every agent that is driven.
 pub(crate) const SETUPS: &[Setup] = &[
@@ -67,11 +67,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "goose acp",
         flags: &[],
         programs: "node_modules/@aaif/goose-binary-linux-x64/bin",
-        variables: &[("OPENAI_API_KEY", "KEY")],
+        variables: &[("OPENAI_API_KEY", "{key}")],
         files: &[(
             ".config/goose/config.yaml",
             "GOOSE_PROVIDER: openai\nGOOSE_MODEL: scripted\nGOOSE_MODE: approve\n\
-             OPENAI_HOST: URL\nextensions:\n  developer:\n    enabled: true\n    \
+             OPENAI_HOST: {url}\nextensions:\n  developer:\n    enabled: true\n    \
              type: builtin\n    name: developer\n",
         )],
     },
@@ -99,7 +99,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "gemini --acp",
         flags: &[],
         programs: BIN,
-        variables: &[("GEMINI_API_KEY", "KEY"), ("GOOGLE_GEMINI_BASE_URL", "URL")],
+        variables: &[("GEMINI_API_KEY", "{key}"), ("GOOGLE_GEMINI_BASE_URL", "{url}")],
         files: &[(
             ".gemini/settings.json",
             r#"{"security": {"auth": {"selectedType": "gemini-api-key"}}}"#,
@@ -112,8 +112,8 @@ pub(crate) const SETUPS: &[Setup] = &[
         flags: &[],
         programs: BIN,
         variables: &[
-            ("OPENAI_API_KEY", "KEY"),
-            ("OPENAI_BASE_URL", "URL/v1"),
+            ("OPENAI_API_KEY", "{key}"),
+            ("OPENAI_BASE_URL", "{url}/v1"),
             ("OPENAI_MODEL", "scripted"),
         ],
         files: &[(".qwen/settings.json", r#"{"security": {"auth": {"selectedType": "openai"}}}"#)],
@@ -131,7 +131,7 @@ pub(crate) const SETUPS: &[Setup] = &[
                 "permission": {"edit": "ask", "bash": "ask"},
                 "provider": {"scripted": {
                     "npm": "@ai-sdk/openai-compatible",
-                    "options": {"baseURL": "URL/v1", "apiKey": "KEY"},
+                    "options": {"baseURL": "{url}/v1", "apiKey": "{key}"},
                     "models": {"scripted": {"tool_call": true}}}}}"#,
         )],
     },
@@ -145,7 +145,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         files: &[(
             ".kimi-code/config.toml",
             "default_model = \"scripted\"\n[providers.scripted]\ntype = \"openai\"\n\
-             base_url = \"URL/v1\"\napi_key = \"KEY\"\n[models.scripted]\n\
+             base_url = \"{url}/v1\"\napi_key = \"{key}\"\n[models.scripted]\n\
              provider = \"scripted\"\nmodel = \"scripted\"\nmax_context_size = 100000\n",
         )],
     },
@@ -155,11 +155,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "vibe-acp",
         flags: &[],
         programs: VENV,
-        variables: &[("MISTRAL_API_KEY", "KEY")],
+        variables: &[("MISTRAL_API_KEY", "{key}")],
         files: &[(
             ".vibe/config.toml",
             "active_model = \"scripted\"\nenable_update_checks = false\n\
-             [[providers]]\nname = \"scripted\"\napi_base = \"URL/v1\"\n\
+             [[providers]]\nname = \"scripted\"\napi_base = \"{url}/v1\"\n\
              api_key_env_var = \"MISTRAL_API_KEY\"\napi_style = \"openai\"\n\
              backend = \"generic\"\n[[models]]\nname = \"scripted\"\n\
              provider = \"scripted\"\nalias = \"scripted\"\n",
@@ -174,8 +174,8 @@ pub(crate) const SETUPS: &[Setup] = &[
         variables: &[],
         files: &[(
             ".hermes/config.yaml",
-            "model:\n  default: scripted\n  provider: custom\n  base_url: URL/v1\n  \
-             api_key: KEY\n  context_length: 200000\n",
+            "model:\n  default: scripted\n  provider: custom\n  base_url: {url}/v1\n  \
+             api_key: {key}\n  context_length: 200000\n",
         )],
     },
     Setup {
@@ -184,7 +184,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "fast-agent-acp --shell --model generic.scripted",
         flags: &["--unasked", "allow"],
         programs: VENV,
-        variables: &[("GENERIC_API_KEY", "KEY"), ("GENERIC_BASE_URL", "URL/v1")],
+        variables: &[("GENERIC_API_KEY", "{key}"), ("GENERIC_BASE_URL", "{url}/v1")],
         files: &[],
     },
 ];

@@ -12,3 +12,4 @@ mod tier;
 
 mod bundle;
 mod night;
+mod workflow;

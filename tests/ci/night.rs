@@ -85,6 +85,9 @@ fn a_night_that_fails_hands_over_what_is_proven_and_comments_on_one_issue() {
     // The second criterion is never met, which is told on one issue.
     let half = HONEST.replace("$1 * $1 * $1", "$1 + $1");
     hub.answer("forbidden", "");
+    // A ref that somebody made before is never moved.
+    let url = hub.human.beside("github/me/repo");
+    let main = git(&url, "git update-ref refs/ralph/demo/attempts/1 main; git rev-parse main");
     let jobs = hub.night(&half, NOBODY);
     assert_eq!(ends(&jobs), "failed ok ok ok", "{}", story(&jobs));
     let proven = &jobs["prove"].outputs["proven"];
@@ -96,6 +99,8 @@ fn a_night_that_fails_hands_over_what_is_proven_and_comments_on_one_issue() {
     let file =
         |name: &str| git(&hub.human.beside("github/me/repo"), &format!("git show {proven}:{name}"));
     assert_eq!((file("sq.sh").as_str(), file("cube.sh").as_str()), ("echo $(($1 * $1))", "echo 0"));
+    assert_eq!(refs[1], format!("{main} refs/ralph/demo/attempts/1"));
+    assert!(jobs["push"].log.contains("attempts/1 exists and stays as it is"), "{}", story(&jobs));
     // Pull requests are forbidden here.
     let link = "/me/repo/compare/main...ralph/demo?expand=1";
     assert!(jobs["push"].log.contains(link), "{}", story(&jobs));
