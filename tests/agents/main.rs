@@ -11,6 +11,8 @@ mod setup;
 #[path = "../support/tier.rs"]
 mod tier;
 
+use std::io::Write as _;
+
 use ralph_copilot::agent::AGENTS;
 use serde_json::json;
 
@@ -46,7 +48,8 @@ fn setup(name: &str) -> &'static Setup {
 #[track_caller]
 fn finishes(name: &str) {
     if !tier::has_tier("full") {
-        eprintln!("skipped {name}: no sandbox of the tier `full` on this machine");
+        let why = "no sandbox of the tier `full` on this machine";
+        drop(writeln!(std::io::stderr(), "skipped {name}: {why}"));
         return;
     }
     let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { return };

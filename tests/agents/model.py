@@ -88,6 +88,10 @@ def call_for(step, tools):
         if "mode" in arguments and tool == "patch":
             arguments["mode"] = "replace"
         return tool, arguments
+    shell = tools.get(find("run"), {}).get("properties") or {}
+    if "sandbox_permissions" in shell and kind in ("write", "edit"):
+        # Codex takes this line for an edit, as it is the way of its models.
+        return call_for({"run": "apply_patch <<'EOF'\n" + patch(step) + "EOF\n"}, tools)
     quoted = lambda text: "'" + text.replace("'", "'\\''") + "'"
     line = {
         "read": lambda: "cat " + quoted(target),

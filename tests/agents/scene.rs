@@ -2,7 +2,7 @@
 //! but the agent's settings, and the scripted model.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -224,7 +224,7 @@ fn programs(agents: &Path, setup: &Setup) -> Option<PathBuf> {
     let all = std::env::var_os("RALPH_TEST_FULL").is_some();
     assert!(skipped.is_some() || !all, "{} is not installed", setup.name);
     let why = skipped.unwrap_or_else(|| "tests/support/agents --all downloads it".to_owned());
-    eprintln!("skipped {}: {why}", setup.name);
+    drop(writeln!(std::io::stderr(), "skipped {}: {why}", setup.name));
     None
 }
 

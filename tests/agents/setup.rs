@@ -30,7 +30,8 @@ impl Setup {
 
 const BIN: &str = "node_modules/.bin";
 const VENV: &str = "venv/bin";
-const ANTHROPIC: &[(&str, &str)] = &[("ANTHROPIC_BASE_URL", "{url}"), ("ANTHROPIC_API_KEY", "{key}")];
+const ANTHROPIC: &[(&str, &str)] =
+    &[("ANTHROPIC_BASE_URL", "{url}"), ("ANTHROPIC_API_KEY", "{key}")];
 /// The setting is for a run by root: there Codex's own sandbox does not start in another one.
 const CODEX: &[(&str, &str)] = &[(
     ".codex/config.toml",
