@@ -130,6 +130,58 @@ fn only_the_tick_of_the_focus_may_change_the_task() {
 }
 
 #[test]
+fn a_tick_passes_in_the_forms_of_other_agents_and_nothing_else_does() {
+    let place = Place::new();
+    let policy = place.policy();
+    let task = place.repo.join("tasks/demo/TASK.md").to_string_lossy().into_owned();
+    let line = TASK.lines().position(|line| line.ends_with("one")).expect("the line") + 1;
+    let forms = |old: &str, new: &str| {
+        let diff = format!("@@ -{line},1 +{line},1 @@\n-{old}\n+{new}\n");
+        let update = json!({"type": "update", "unified_diff": diff, "move_path": null});
+        let arguments = json!({"path": task, "old_string": old, "new_string": new});
+        [
+            json!({"call_id": "1", "changes": {(task.as_str()): update}}),
+            json!({"tool": "patch", "arguments": arguments}),
+            json!({"path": task, "before": old, "after": new}),
+        ]
+    };
+    for form in forms("- [ ] one", "- [x] one") {
+        allowed(&call("edit", form.clone(), &policy));
+        let mut two_ways = form;
+        two_ways["file_text"] = "x".into();
+        denied(&call("edit", two_ways, &policy), "state.task");
+    }
+    for form in
+        forms("- [ ] one", "- [x] one and more").into_iter().chain(forms("- [ ] two", "- [x] two"))
+    {
+        denied(&call("edit", form, &policy), "state.task");
+    }
+    let change = |change: Value| json!({"changes": {(task.as_str()): change}});
+    for other in [
+        json!({"type": "add", "content": "- [x] one\n"}),
+        json!({"type": "update", "unified_diff": "@@ -1,1 +1,1 @@\n-a\n+b\n"}),
+        json!({"type": "update"}),
+    ] {
+        denied(&call("edit", change(other), &policy), "state.task");
+    }
+    denied(&call("edit", change(json!({"type": "delete"})), &policy), "program.delete");
+}
+
+#[test]
+fn a_change_by_name_is_a_deletion_or_a_move_where_it_says_so() {
+    let place = Place::new();
+    let policy = place.policy();
+    let change =
+        |path: &str, change: Value| call("edit", json!({"changes": {path: change}}), &policy);
+    allowed(&change("src/new.rs", json!({"type": "add", "content": "x"})));
+    denied(&change("src/lib.rs", json!({"type": "delete", "content": "x"})), "program.delete");
+    let moved = |to: &str| json!({"type": "update", "unified_diff": "", "move_path": to});
+    allowed(&change("src/lib.rs", moved("src/main.rs")));
+    denied(&change("src/lib.rs", moved("../main.rs")), "path.outside");
+    denied(&change("src/lib.rs", moved(".git/config")), "path.git");
+}
+
+#[test]
 fn the_permission_request_is_decided_as_the_hook_was() {
     let place = Place::new();
     let policy = place.policy();

@@ -38,6 +38,22 @@ pub(super) struct LoggedCall<D> {
 }
 
 impl<D> LoggedCall<D> {
+    /// A call of which nothing is known yet.
+    pub(super) fn new(id: &str, details: D) -> Self {
+        Self {
+            id: id.to_owned(),
+            title: String::new(),
+            input: Value::Null,
+            status: CallStatus::Pending,
+            exit: None,
+            output: None,
+            asker: None,
+            details,
+            bytes: 0,
+            reported: false,
+        }
+    }
+
     pub(super) fn set_title(&mut self, title: &str) {
         self.title = title.chars().take(TITLE).collect();
     }
@@ -86,18 +102,7 @@ impl<D: Clone> CallLog<D> {
         }
         let at = self.calls.len();
         self.by_id.insert(id.to_owned(), at);
-        self.calls.push(LoggedCall {
-            id: id.to_owned(),
-            title: String::new(),
-            input: Value::Null,
-            status: CallStatus::Pending,
-            exit: None,
-            output: None,
-            asker: None,
-            details,
-            bytes: 0,
-            reported: false,
-        });
+        self.calls.push(LoggedCall::new(id, details));
         Some(at)
     }
 

@@ -9,11 +9,12 @@ use tokio::process::Command;
 use super::AgentError;
 
 /// The kind of agent behind a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentKind {
     /// GitHub's Copilot CLI, whose plugin folder carries the guard's hooks.
     Copilot,
     /// Any other ACP agent, guarded by the permission handler alone.
+    #[default]
     Other,
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use crate::guard::{FieldEffect, field_effect};
 use crate::model::{Asked, ToolRequest};
 
 /// Decisions that may wait. One that does not fit is dropped, and its call then counts as
@@ -67,6 +68,8 @@ struct Made {
     call: Option<String>,
     tool: String,
     arguments: [u8; 32],
+    /// The files that they name, if they name no command.
+    files: Vec<String>,
     allowed: bool,
     /// The layer that asked.
     by: Asked,
@@ -88,6 +91,7 @@ impl Decisions {
                 call: request.call.clone(),
                 tool: request.tool.clone(),
                 arguments: digest(&request.input),
+                files: files(&request.input),
                 allowed,
                 by: request.asked,
                 at: Instant::now(),
@@ -211,6 +215,14 @@ impl Decisions {
                 position(&|made| same(made) && made.is_of(ended))
                     .or_else(|| position(&same))
                     .or_else(|| position(&|made| made.allowed && made.is_of(ended)))
+                    // Hermes asks under another id, and with more fields than it announces.
+                    .or_else(|| {
+                        let named = files(ended.input);
+                        position(&|made| {
+                            let same = !named.is_empty() && made.files == named;
+                            made.allowed && same && made.fits(ended)
+                        })
+                    })
                     .or_else(|| {
                         let by_server = |made: &Made| made.by == Asked::Server && same(made);
                         self.0.iter().position(by_server)
@@ -242,6 +254,14 @@ impl Made {
 
     fn is_of(&self, ended: &EndedCall<'_>) -> bool {
         self.call.as_deref() == Some(ended.call) && self.fits(ended)
+    }
+}
+
+/// The files that arguments name, if they name no command.
+fn files(input: &Value) -> Vec<String> {
+    match field_effect(input) {
+        FieldEffect::Writes(names) | FieldEffect::Names(names) => names,
+        FieldEffect::Runs(_) | FieldEffect::Fetches | FieldEffect::Nothing => Vec::new(),
     }
 }
 

@@ -136,6 +136,8 @@ impl AgentError {
             Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,
             Self::Refused { fault, .. } => return Some(fault.clone()),
             Self::Silent { stderr, .. } => loss_class(stderr, FaultClass::Died),
+            // What the agent wrote when we hung up does not explain why.
+            Self::Lost { class: FaultClass::Protocol, .. } => FaultClass::Protocol,
             Self::Lost { class, stderr, .. } => loss_class(stderr, *class),
             Self::Command { .. } | Self::Prepare { .. } | Self::Guard(_) | Self::Record(_) => {
                 return None;

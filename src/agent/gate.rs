@@ -62,6 +62,8 @@ pub struct Gate {
     shells: Option<Shells>,
     /// The tools of the run's own server, if there is one.
     offered: OnceLock<Arc<dyn OfferedTools>>,
+    /// Calls that run unasked do not end the turn.
+    unasked: bool,
     state: Mutex<State>,
 }
 
@@ -109,6 +111,7 @@ impl Gate {
             human: None,
             shells: None,
             offered: OnceLock::new(),
+            unasked: false,
             state: Mutex::default(),
         }
     }
@@ -117,6 +120,17 @@ impl Gate {
     #[must_use]
     pub fn with_human(self, human: Option<AskHuman>) -> Self {
         Self { human, ..self }
+    }
+
+    /// Lets calls run unasked, where a sandbox holds the agent.
+    #[must_use]
+    pub fn with_unasked(self, unasked: bool) -> Self {
+        Self { unasked, ..self }
+    }
+
+    /// May calls run unasked?
+    pub fn allows_unasked(&self) -> bool {
+        self.unasked
     }
 
     /// Sets the criterion in focus, forgets the previous turn, and starts the turn's sandbox.

@@ -47,7 +47,7 @@ use crate::engine::{
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
+use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier, UnaskedCalls};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
@@ -375,8 +375,16 @@ fn record(
     let unattended = human.is_none();
     let gate = Gate::new(record, Arc::clone(redactor), Box::new(OsFiles))
         .with_human(human)
+        .with_unasked(unasked(plan, walls.tier())?)
         .with_shells(walls.shells(plan.command.kind)?);
     let mut notices = Vec::new();
+    if gate.allows_unasked() {
+        notices.push(
+            "--unasked allow: calls that the agent does not ask for run inside the sandbox; the \
+             guard does not stop them"
+                .to_owned(),
+        );
+    }
     if asks != Asks::Nobody && unattended {
         notices.push(
             "no terminal to ask at: calls that the policy leaves to you are denied".to_owned(),
@@ -419,6 +427,20 @@ fn committer(known: Option<Identity>, signing: &Signing) -> Committer {
     let unnamed = if notice.is_some() { person } else { Vec::new() };
     let of_checks = [unnamed, signing.of_checks()].concat();
     Committer { identity, notice, variables, of_checks }
+}
+
+/// May the agent's calls run unasked? Only where a sandbox holds all of it.
+fn unasked(plan: &RunPlan, tier: Tier) -> Result<bool, Failure> {
+    match (plan.settings.unasked, tier) {
+        (UnaskedCalls::Stop, _) => Ok(false),
+        (UnaskedCalls::Allow, Tier::Full) => Ok(true),
+        (UnaskedCalls::Allow, Tier::Partial | Tier::Off) => {
+            let why =
+                format!("`--unasked allow` needs the sandbox `full`, and this run has `{tier}`");
+            Err(Failure::new(ExitCode::Invalid, why)
+                .hint("run `ralph-copilot doctor` to see what `full` needs, or make the agent ask"))
+        }
+    }
 }
 
 /// The layout whose commits begin as the settings say.

@@ -254,7 +254,7 @@ async fn agent(
         (AgentKind::Other, _) => DoctorFinding::note(
             "guard",
             "this agent has no hooks: the guard only sees its permission requests",
-            "no action needed: a tool call without a permission request ends the run with exit code 10",
+            "no action needed: a tool call without a permission request ends the run with exit code 5",
         ),
     });
 }

@@ -12,7 +12,7 @@ use super::launch::copilot_home;
 use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
-use crate::sandbox::{Bind, View, bound_sockets, sockets_of, tools};
+use crate::sandbox::{Bind, EMPTY, View, bound_sockets, sockets_of, tools};
 use crate::verify::{CommitHooks, GitRepo, Preflight, Repo as _};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
@@ -62,7 +62,7 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         scratch: scratch.to_owned(),
         tmp: scratch.join("tmp"),
         var_tmp: scratch.join("var-tmp"),
-        empty: scratch.join("empty"),
+        empty: scratch.join(EMPTY),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: unreached(root),
         visible: hooks.into_iter().chain(repo.alternates()).collect(),

@@ -57,6 +57,7 @@ pub fn from_environment(
         lessons: variables.turned("LESSONS")?,
         write_scope: variables.word("WRITE_SCOPE", "neither `workspace` nor `task`")?,
         sandbox: sandbox(&variables)?,
+        unasked: variables.word("UNASKED", "neither `stop` nor `allow`")?,
         auto_approve: variables.flag("AUTO_APPROVE")?,
         fallback: variables.flag("FALLBACK")?,
         verify_timeout: variables.typed("VERIFY_TIMEOUT")?,

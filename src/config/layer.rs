@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{GatewayLayer, Span};
 use crate::model::{
     CommitPrefix, Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
-    Service, Via, VisiblePath, WriteScope,
+    Service, UnaskedCalls, Via, VisiblePath, WriteScope,
 };
 
 /// Where a value was written, strongest first.
@@ -104,6 +104,8 @@ pub struct LayerSettings {
     pub write_scope: Option<WriteScope>,
     /// Let the operating system confine the agent's writes.
     pub sandbox: Option<Sandbox>,
+    /// What happens when another agent than Copilot runs a call unasked.
+    pub unasked: Option<UnaskedCalls>,
     /// Approve safe calls without asking.
     pub auto_approve: Option<bool>,
     /// Use the next model of the list when one is not available.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
     CommitPrefix, Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
-    Sandbox, Service, Via, VisiblePath, WriteScope,
+    Sandbox, Service, UnaskedCalls, Via, VisiblePath, WriteScope,
 };
 
 /// The winning value, for `doctor`.
@@ -207,6 +207,8 @@ settings! {
     sandbox: Sandbox = Sandbox::Auto, Sandbox::to_string;
     /// The network that commands in the sandbox reach.
     network: NetworkAccess = NetworkAccess::Closed, NetworkAccess::to_string;
+    /// What happens when another agent than Copilot runs a call unasked.
+    unasked: UnaskedCalls = UnaskedCalls::Stop, UnaskedCalls::to_string;
     /// Approve safe calls without asking.
     auto_approve: bool = true, bool::to_string;
     /// Use the next model of the list when one is not available.

@@ -144,6 +144,7 @@ impl Ledger {
             millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: self.spent.premium_requests,
             tokens: self.spent.tokens,
+            unasked: self.parts.gate.allows_unasked(),
             next: self.next_steps(outcome),
         }
     }

@@ -8,7 +8,9 @@ use super::iteration::{Completion, Iteration, TurnResult};
 use super::ledger::Ledger;
 use super::run::Run;
 use super::{EngineError, FailureCounts};
-use crate::model::{Criterion, CriterionKey, EventKind, Outcome, Record as _, Task, Turn};
+use crate::model::{
+    Criterion, CriterionKey, EventKind, FaultClass, Outcome, Record as _, Task, Turn,
+};
 use crate::sys::process::reap_orphans;
 use crate::task;
 use crate::verify::{StateFiles, TASK};
@@ -61,7 +63,10 @@ impl Run {
             }
             TurnResult::Failed(turn, fault) => {
                 match self.ledger.evaluate_cut_off(iteration, turn).await? {
-                    Evaluated { outcome: None, proven: false } => {
+                    // The work of a call that ran unasked may be proven; the run ends all the same.
+                    Evaluated { outcome: None, proven }
+                        if !proven || fault.class == FaultClass::Unasked =>
+                    {
                         let outcome = self.worker.handle_failure(&mut self.ledger, &fault).await?;
                         self.ledger.or_block(&criterion.key, outcome)
                     }

@@ -110,6 +110,9 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
         FaultClass::NotFound => {
             advice(RecoveryAction::Fail, none, "the agent's program was not found")
         }
+        FaultClass::Unasked => {
+            advice(RecoveryAction::Fail, none, "the agent does not ask for permission")
+        }
         FaultClass::FileNotFound => advice(RecoveryAction::Skip, none, "a file was not found"),
         FaultClass::PermissionDenied => advice(RecoveryAction::Skip, none, "permission denied"),
         FaultClass::Fatal => {
@@ -141,6 +144,7 @@ impl FailureCounts {
             | FaultClass::ModelUnavailable
             | FaultClass::FileNotFound
             | FaultClass::PermissionDenied
+            | FaultClass::Unasked
             | FaultClass::Fatal => return 0,
         };
         let before = *counter;

@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, CheckResult, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof,
-    RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
+    AgentIdentity, Answer, CheckResult, Checkpoint, ContextFill, CriterionKey, Event, EventKind,
+    Outcome, Proof, RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -138,6 +138,9 @@ pub struct Counters {
     pub denied: u64,
     /// Tokens, where the agent reported any.
     pub tokens: Option<u64>,
+    /// How full the model's context was after the last turn, where the agent reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextFill>,
     /// Premium requests of iterations that ended.
     pub premium_requests: u32,
 }
@@ -248,6 +251,7 @@ impl RunView {
             EventKind::ToolFinished { .. } => self.count(|counters| counters.tool_calls += 1),
             EventKind::TurnEnded { turn, .. } => {
                 self.whole = whole(turn);
+                self.count(|counters| counters.context = turn.context.or(counters.context));
                 if let Some(usage) = turn.usage {
                     self.count(|counters| {
                         let before = counters.tokens.unwrap_or(0);

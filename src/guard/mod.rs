@@ -50,4 +50,5 @@ pub use policy_error::PolicyError;
 pub use redact::{RedactStream, Redactor, Scrambler};
 pub use rules::{FLOOR, Rules, liftable};
 pub use secrets::path as secret_name;
+pub use tool_input::{FieldEffect, field_effect};
 pub use tools::{decide, explain};

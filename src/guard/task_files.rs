@@ -1,7 +1,7 @@
 //! The two files of a task that the agent may change, and how: TASK.md by one
 //! byte, progress.md at its end. Decided on the content that the call would leave.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::denial::Denial;
 use super::files::Files;
@@ -57,8 +57,9 @@ impl Edit {
                     .map(str::to_owned)
             };
             Some(Replacement {
-                old: text(&["old_str", "old_string", "oldText", "oldString"])?,
-                new: text(&["new_str", "new_string", "newText", "newString"]).unwrap_or_default(),
+                old: text(&["old_str", "old_string", "oldText", "oldString", "before"])?,
+                new: text(&["new_str", "new_string", "newText", "newString", "after"])
+                    .unwrap_or_default(),
                 every: value.get("replace_all").and_then(Value::as_bool).unwrap_or(false),
             })
         };
@@ -67,6 +68,9 @@ impl Edit {
             "old_string",
             "oldText",
             "oldString",
+            "before",
+            "arguments",
+            "changes",
             "edits",
             "diff",
             "file_text",
@@ -80,6 +84,13 @@ impl Edit {
             .collect();
         if seen.len() != 1 {
             return Self::Unknown;
+        }
+        // Hermes puts the tool's own fields there.
+        if let Some(own) = input.get("arguments") {
+            return if own.is_object() { Self::read(own) } else { Self::Unknown };
+        }
+        if let Some(changes) = input.get("changes") {
+            return Self::of_changes(changes);
         }
         if let Some(diff) = text(&["diff"]) {
             return Self::Diff(diff);
@@ -95,6 +106,18 @@ impl Edit {
                 .map_or(Self::Unknown, Self::Replace);
         }
         replacement(input).map_or(Self::Unknown, |one| Self::Replace(vec![one]))
+    }
+
+    /// Codex's files by name, of which there is one: `{PATH: {"type": …, "unified_diff": …}}`.
+    fn of_changes(changes: &Value) -> Self {
+        let mut files = changes.as_object().into_iter().flat_map(Map::values);
+        let (Some(change), None) = (files.next(), files.next()) else { return Self::Unknown };
+        let text = |name: &str| change.get(name).and_then(Value::as_str).map(str::to_owned);
+        match (change["type"].as_str(), &change["move_path"]) {
+            (Some("add"), Value::Null) => text("content").map_or(Self::Unknown, Self::Whole),
+            (Some("update"), Value::Null) => text("unified_diff").map_or(Self::Unknown, Self::Diff),
+            _ => Self::Unknown,
+        }
     }
 
     /// The content after the edit; `None` if it cannot be told.

@@ -1,7 +1,7 @@
 //! All effective parts of a tool's arguments: commands, paths, and addresses, wherever they are.
 //! `tools` decides about them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::patches::{self, PatchChange};
 
@@ -60,6 +60,7 @@ const PATHS: &[&str] = &[
     "to",
     "newpath",
     "new_path",
+    "move_path",
     "notebook_path",
     "outputpath",
     "output_path",
@@ -95,6 +96,9 @@ const CONTENTS: &[&str] = &[
     "newstring",
 ];
 
+/// Contents as texts; as numbers, the lines around a finding.
+const BESIDE: &[&str] = &["before", "after"];
+
 /// Fields that hold a patch.
 const PATCHES: &[&str] = &[
     "diff",
@@ -107,6 +111,39 @@ const PATCHES: &[&str] = &[
     "unified_diff",
     "unifieddiff",
 ];
+
+/// Words under `command` that name what an editor does, and are no command.
+const EDITOR: &[&str] = &["view", "create", "str_replace", "insert", "undo_edit"];
+
+/// What the fields of a call do, whatever its tool is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldEffect {
+    /// They name commands.
+    Runs(Vec<String>),
+    /// They name files and what becomes of them.
+    Writes(Vec<String>),
+    /// They name files alone.
+    Names(Vec<String>),
+    /// They name addresses.
+    Fetches,
+    /// They name nothing.
+    Nothing,
+}
+
+/// Reads what a call does from its arguments alone.
+pub fn field_effect(input: &Value) -> FieldEffect {
+    let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let mut seen = ToolInput::read(parsed.as_ref().unwrap_or(input));
+    seen.paths.extend(seen.sources.drain(..).chain(seen.removed.drain(..)));
+    let edits = seen.is_editor() && !seen.paths.is_empty();
+    match (seen.commands.is_empty() || edits, seen.paths.is_empty(), seen.writes) {
+        (false, _, _) => FieldEffect::Runs(seen.commands),
+        (true, false, true) => FieldEffect::Writes(seen.paths),
+        (true, false, false) => FieldEffect::Names(seen.paths),
+        (true, true, _) if !seen.urls.is_empty() => FieldEffect::Fetches,
+        (true, true, _) => FieldEffect::Nothing,
+    }
+}
 
 /// How deep arguments are looked into.
 const MOST_DEPTH: usize = 12;
@@ -122,6 +159,12 @@ impl ToolInput {
         seen.also_named();
         seen.commands.dedup();
         seen
+    }
+
+    /// Is there a command, and is each one an editor's word?
+    pub(super) fn is_editor(&self) -> bool {
+        !self.commands.is_empty()
+            && self.commands.iter().all(|command| EDITOR.contains(&command.as_str()))
     }
 
     fn value(&mut self, value: &Value, depth: usize) {
@@ -151,10 +194,7 @@ impl ToolInput {
                     if matches!(key, "changes" | "files" | "edits")
                         && let Value::Object(named) = field
                     {
-                        self.writes = true;
-                        let files = named.keys().filter(|name| !name.contains(['/', '\\']));
-                        self.paths.extend(files.cloned());
-                        self.value(field, depth + 1);
+                        self.changes(named, depth + 1);
                     } else if starts && matches!(key, "env" | "environment" | "envs") {
                         self.started_with(field);
                     } else if COMMANDS.contains(&key) {
@@ -185,8 +225,11 @@ impl ToolInput {
                         && field.as_str().is_some_and(|text| text.contains(patches::BEGIN))
                     {
                         self.patch(field.as_str().unwrap_or_default());
-                    } else if CONTENTS.contains(&key) || PATCHES.contains(&key) {
-                        self.writes |= CONTENTS.contains(&key);
+                    } else if CONTENTS.contains(&key)
+                        || PATCHES.contains(&key)
+                        || BESIDE.contains(&key) && field.is_string()
+                    {
+                        self.writes |= !PATCHES.contains(&key) || CONTENTS.contains(&key);
                         if PATCHES.contains(&key) {
                             self.patched(field);
                         }
@@ -198,6 +241,19 @@ impl ToolInput {
             }
             Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Files as keys, each with its change.
+    fn changes(&mut self, named: &Map<String, Value>, depth: usize) {
+        self.writes = true;
+        for (name, change) in named {
+            if change["type"] == "delete" || change.get("delete").is_some() {
+                self.removed.push(name.clone());
+            } else {
+                self.paths.push(name.clone());
+                self.value(change, depth);
+            }
         }
     }
 

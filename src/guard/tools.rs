@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::model::{Decision, RuleDecision, ToolRequest};
+use crate::model::{Asked, Decision, RuleDecision, ToolRequest};
 
 use super::call_context::{CallContext, ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
@@ -109,14 +109,7 @@ impl Call<'_> {
     ) -> Result<(Decision, Option<Denial>), Denial> {
         let tool = self.request.tool.as_str();
         let mut seen = ToolInput::read(input);
-        let editor = matches!(self.family, Family::Write)
-            && seen.commands.iter().all(|command| {
-                matches!(
-                    command.as_str(),
-                    "view" | "create" | "str_replace" | "insert" | "undo_edit"
-                )
-            })
-            && !seen.commands.is_empty();
+        let editor = matches!(self.family, Family::Write) && seen.is_editor();
         // What changes a file says so by its name or by a field; one more word changes nothing.
         let edits_by_command = matches!(
             tool.to_lowercase().as_str(),
@@ -132,7 +125,10 @@ impl Call<'_> {
         if seen.malformed || !input.is_object() && !seen.patch {
             return Err(Denial::new(
                 "tool.malformed",
-                format!("cannot parse the arguments of {tool}"),
+                match input {
+                    Value::Null => format!("cannot tell what {} does", self.seen()),
+                    _ => format!("cannot parse the arguments of {tool}"),
+                },
             ));
         }
         let (files, others): (Vec<String>, Vec<String>) =
@@ -166,13 +162,15 @@ impl Call<'_> {
             return Err(deletes());
         }
         match self.family {
-            Family::Shell => Err(Denial::new("tool.malformed", "the call has no command")),
+            Family::Shell => {
+                Err(Denial::new("tool.malformed", format!("{} has no command", self.seen())))
+            }
             Family::Delete => Err(deletes()),
             Family::Write | Family::Move | Family::Read | Family::Search if write && !viewing => {
                 self.write(input, &seen)
             }
             Family::Read | Family::Write | Family::Move | Family::Search => self.read(input, &seen),
-            Family::Session if seen.paths.is_empty() && seen.sources.is_empty() && !seen.writes => {
+            Family::Session if seen.paths.is_empty() && seen.sources.is_empty() => {
                 let why = format!("{tool} concerns the session alone");
                 Ok((Decision::allow("tool.session", why), None))
             }
@@ -190,9 +188,27 @@ impl Call<'_> {
                 self.write(input, &seen)
             }
             Family::Session | Family::Unknown | Family::Network => {
-                Err(Denial::new("tool.unknown", format!("unknown tool `{tool}`"))
+                let why = match self.request.asked {
+                    Asked::Permission => format!("cannot tell what {} does", self.seen()),
+                    Asked::Hook | Asked::Server => format!("unknown tool `{tool}`"),
+                };
+                Err(Denial::new("tool.unknown", why)
                     .instead("use the shell, view, create, edit, grep or glob"))
             }
+        }
+    }
+
+    /// The tool and the names of its arguments: "`other` with `foo`, `bar`".
+    fn seen(&self) -> String {
+        let tool = &self.request.tool;
+        match self.request.input.as_object().filter(|fields| !fields.is_empty()) {
+            Some(fields) => {
+                let short = |name: &String| name.chars().take(40).collect::<String>();
+                let names: Vec<String> =
+                    fields.keys().take(8).map(|name| format!("`{}`", short(name))).collect();
+                format!("`{tool}` with {}", names.join(", "))
+            }
+            None => format!("`{tool}` without arguments"),
         }
     }
 
@@ -280,10 +296,7 @@ impl Call<'_> {
         let paths: Vec<PathBuf> =
             seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
         if paths.is_empty() && seen.removed.is_empty() {
-            return Err(Denial::new(
-                "tool.malformed",
-                format!("{} names no file", self.request.tool),
-            ));
+            return Err(Denial::new("tool.malformed", format!("{} names no file", self.seen())));
         }
         if self.family == Family::Move && seen.sources.is_empty() && paths.len() < 2 {
             return Err(Denial::new("tool.malformed", "a move needs two names"));

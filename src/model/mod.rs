@@ -55,12 +55,13 @@ pub use recipe::{
 pub use record::{ReadBack, Record, RecordError};
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
+pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, UnaskedCalls, Via, WriteScope};
 pub use state::{
     CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
 };
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{
-    CallStatus, ClockTime, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage,
+    CallStatus, ClockTime, ContextFill, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn,
+    TurnEnd, Usage,
 };
 pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

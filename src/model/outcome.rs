@@ -127,6 +127,9 @@ pub struct RunSummary {
     /// Tokens of this run, where the agent reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// Whether the agent's calls could run unasked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unasked: bool,
     /// The next steps, in the user's terms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,

@@ -57,6 +57,8 @@ pub enum Decided {
     NotNeeded,
     /// It failed before it was asked for: nothing was done.
     NotAsked,
+    /// It ran without being asked for, as `--unasked allow` permits.
+    Unasked,
     /// It ran without permission.
     Missing,
 }

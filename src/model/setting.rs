@@ -24,6 +24,26 @@ impl fmt::Display for OnStuck {
     }
 }
 
+/// The reaction to a call that an agent without hooks ran unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnaskedCalls {
+    /// End the run.
+    #[default]
+    Stop,
+    /// Go on: the sandbox holds it.
+    Allow,
+}
+
+impl fmt::Display for UnaskedCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stop => "stop",
+            Self::Allow => "allow",
+        })
+    }
+}
+
 /// Where checks prove something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

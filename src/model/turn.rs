@@ -27,6 +27,9 @@ pub struct Turn {
     /// Tokens of this turn alone, where the agent reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How full the model's context was in the end, where the agent reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextFill>,
     /// The end of the agent's own text, redacted and bounded.
     pub said: String,
     /// The actual fault, from a structured channel or else from the text.
@@ -50,6 +53,7 @@ impl Turn {
             | FaultClass::PermissionDenied
             | FaultClass::Died
             | FaultClass::Protocol
+            | FaultClass::Unasked
             | FaultClass::Fatal => false,
         });
         !refused || self.usage.is_some() || !self.calls.is_empty()
@@ -154,6 +158,15 @@ pub struct Usage {
     pub total: u64,
 }
 
+/// How full a model's context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextFill {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit into it.
+    pub size: u64,
+}
+
 /// A failure of the agent or its model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -237,6 +250,8 @@ pub enum FaultClass {
     Died,
     /// The agent does not speak the protocol.
     Protocol,
+    /// The agent runs tools without asking for permission.
+    Unasked,
     /// Anything else, with no known remedy.
     Fatal,
 }
@@ -254,6 +269,7 @@ impl FaultClass {
             | Self::Transient
             | Self::Died
             | Self::Protocol
+            | Self::Unasked
             | Self::Fatal => false,
         }
     }

@@ -167,6 +167,7 @@ impl ActivityLog {
         let (approved, note) = match decided {
             Decided::NotNeeded => (true, "reads need no approval"),
             Decided::NotAsked => (false, "it failed before approval was requested"),
+            Decided::Unasked => (false, "it ran unasked, as `--unasked allow` permits"),
             Decided::Yes | Decided::Missing => (false, "the guard did not approve it"),
         };
         self.entries.push(Entry {

@@ -12,6 +12,9 @@ use crate::model::{CriterionSummary, Outcome, Proof, RunSummary, in_quotes};
 const LISTED: usize = 20;
 /// Columns of `proof` and of `attempts` with the spaces before them.
 const RIGHT: usize = 11 + 10;
+/// What a run rests on whose agent need not ask.
+const UNASKED: &str = "Calls could run unasked (--unasked allow): the sandbox held them, but the \
+                       guard stopped none, not even `git push`. The proof is the same.";
 /// The minimum width. On a narrower terminal, lines run over.
 const NARROWEST: usize = 40;
 
@@ -74,6 +77,9 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
         format!("{}.", cost(summary)),
         format!("{ended}{stop}"),
     ];
+    if summary.unasked {
+        paragraphs.push(UNASKED.to_owned());
+    }
     paragraphs.extend(listed.iter().filter_map(|criterion| {
         let reason = criterion.reason.as_deref()?;
         let text = format::shown(&criterion.key.text, room);

@@ -26,6 +26,9 @@ use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 use super::seccomp;
 use super::server::LONGEST_ARGUMENT;
 
+/// The name of the empty file that hides others.
+pub const EMPTY: &str = "empty";
+
 /// The instructions for this process, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
@@ -110,7 +113,9 @@ fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::
     }
     let ours = std::env::current_exe()?;
     let program = match (plan.bubblewrap.split_first(), command) {
-        (Some((bubblewrap, words)), _) => inside(bubblewrap, words, &ours, command, stdio)?,
+        (Some((bubblewrap, words)), _) => {
+            inside(bubblewrap, &without_gone(words), &ours, command, stdio)?
+        }
         (None, [program, rest @ ..]) => with(program, rest.iter().cloned()),
         (None, []) => {
             // Its commands are not to type into the human's terminal.
@@ -126,6 +131,26 @@ fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::
         }
         None => Ok(program),
     }
+}
+
+/// The options without those that hide a file which has gone since the plan was made, such as a
+/// socket: nothing can be mounted over it, and an agent is started again with the same plan.
+fn without_gone(options: &[OsString]) -> Vec<OsString> {
+    let mut left = Vec::new();
+    let mut rest = options;
+    while let [first, more @ ..] = rest {
+        let hides = |from: &OsString, at: &OsString| {
+            first == "--ro-bind" && Path::new(from).ends_with(EMPTY) && !Path::new(at).exists()
+        };
+        rest = match more {
+            [from, at, more @ ..] if hides(from, at) => more,
+            more => {
+                left.push(first.clone());
+                more
+            }
+        };
+    }
+    left
 }
 
 /// bubblewrap, which starts our own program, which serves or becomes the command. Our program may
@@ -198,6 +223,21 @@ pub fn become_command([ours, input, output]: [RawFd; 3], command: &[OsString]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hidden_file_that_has_gone_is_not_mounted_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (socket, gone) = (folder.path().join("a.sock"), folder.path().join("gone.sock"));
+        std::fs::write(&socket, "").expect("a file");
+        let words = |at: &[&Path]| {
+            let hide =
+                |at: &&Path| ["--ro-bind".into(), "/run/x/empty".into(), at.as_os_str().into()];
+            let mut all: Vec<OsString> = at.iter().flat_map(hide).collect();
+            all.extend(["--ro-bind", "/gone/from", "/gone/at", "--dev", "/dev"].map(Into::into));
+            all
+        };
+        assert_eq!(without_gone(&words(&[&gone, &socket, &gone])), words(&[&socket]));
+    }
     use crate::sandbox::network::Network;
     use crate::sandbox::profile::{Bind, Profile};
 

@@ -44,7 +44,7 @@ pub use bound::bound_sockets;
 pub use call::{CallError, call};
 pub use calls::{Calls, socket};
 pub use control_group::ControlGroup;
-pub use enter::{around, become_command, enter};
+pub use enter::{EMPTY, around, become_command, enter};
 pub use full::{View, full, sockets_of};
 pub use home::{Secrets, is_free, prepare, tools};
 pub use home_tables::LOGINS;

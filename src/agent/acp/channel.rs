@@ -10,11 +10,12 @@ use agent_client_protocol::{
 };
 use tokio::time::timeout;
 
-use super::convert;
+use super::answers;
 use super::updates::Updates;
 use crate::agent::stderr::StderrTail;
 use crate::agent::{AgentError, Gate};
 use crate::model::FaultClass;
+use crate::sys::process::exit_of;
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
@@ -26,6 +27,8 @@ pub(super) struct AgentChannel {
     pub(super) updates: Arc<Updates>,
     pub(super) gate: Arc<Gate>,
     pub(super) stderr: StderrTail,
+    /// The agent's process, if it has one.
+    pub(super) pid: Option<u32>,
 }
 
 impl AgentChannel {
@@ -36,12 +39,16 @@ impl AgentChannel {
             && !is_incoming_transport_closed(error)
             && !is_connection_terminated(error)
         {
-            let fault = convert::fault(error);
+            let fault = answers::fault(error);
             return AgentError::Refused { operation, fault };
         }
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
-        let why = broken.unwrap_or_else(|| "its process ended".to_owned());
-        AgentError::Lost { operation, why, stderr: self.stderr.last_words().await, class }
+        let stderr = self.stderr.last_words().await;
+        let why = broken.unwrap_or_else(|| match self.pid.and_then(exit_of) {
+            Some(end) => format!("its process {end}"),
+            None => "its process ended".to_owned(),
+        });
+        AgentError::Lost { operation, why, stderr, class }
     }
 
     /// Waits for an answer, no longer than [`START`].

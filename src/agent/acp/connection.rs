@@ -23,9 +23,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::channel::AgentChannel;
+use super::modes::{KnownAsking, ModePromise};
 use super::session::AcpSession;
 use super::updates::Updates;
-use super::{convert, transport};
+use super::{answers, convert, modes, transport};
 use crate::agent::records::SessionRecords;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
@@ -51,6 +52,9 @@ pub(super) struct Setup {
     pub(super) logs: Option<PathBuf>,
     pub(super) cwd: PathBuf,
     pub(super) stderr: StderrTail,
+    pub(super) asking: KnownAsking,
+    /// The agent's process, if it has one.
+    pub(super) pid: Option<u32>,
 }
 
 /// An open connection.
@@ -73,7 +77,7 @@ impl Connection {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let updates = Arc::new(Updates::default());
+        let updates = Arc::new(Updates::of(setup.kind));
         let (lines, reader) = transport::connect(stdout, stdin, Arc::clone(&updates), log);
         let (ready, connected) = oneshot::channel();
         let (hang_up, hung_up) = oneshot::channel::<()>();
@@ -81,7 +85,8 @@ impl Connection {
         let driver = tokio::spawn(drive(lines, ready, hung_up, gate, Arc::clone(&updates)));
         let peer = connected.await.ok()?;
         let gate = Arc::clone(&setup.gate);
-        let channel = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
+        let (stderr, pid) = (setup.stderr.clone(), setup.pid);
+        let channel = AgentChannel { peer, updates, gate, stderr, pid };
         let takes_servers = AtomicBool::new(false);
         let (logins, hang_up) = (OnceLock::new(), Some(hang_up));
         Some(Self { channel, setup, takes_servers, logins, hang_up, driver, reader })
@@ -190,6 +195,7 @@ impl Connection {
             kind: self.setup.kind,
             counted,
             deaf: false,
+            asking: self.setup.asking,
             _tools: tools,
         }
     }
@@ -200,37 +206,29 @@ impl Connection {
         home.map(|home| SessionRecords::of(home, id.as_str()))
     }
 
-    /// Switches the session to a mode in which the agent asks, or fails.
+    /// Switches the session to a mode in which the agent asks, or fails, unless calls may run
+    /// unasked.
     async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
-        let refused = |message| AgentError::Refused {
-            operation: "session/set_mode",
-            fault: Fault::new(FaultClass::Protocol, message),
-        };
-        let current = session.modes.as_ref().map(|modes| modes.current_mode_id.0.as_ref());
-        if current.is_none_or(convert::asks) {
-            let options = session.config_options.as_deref().unwrap_or_default();
-            return match convert::widening_option(options) {
-                Some(setting) => Err(refused(format!(
-                    "its {setting}, in which it asks for no permission: turn that off"
-                ))),
-                None => Ok(()),
-            };
+        let mode = session.modes.as_ref();
+        if let Some(asking) = mode.and_then(|modes| modes::better(modes, self.setup.asking)) {
+            let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
+            let answer = self.channel.peer.send_request(request).block_task();
+            self.channel.ask("session/set_mode", answer).await?;
+            return Ok(());
         }
-        let modes = session.modes.iter().flat_map(|modes| &modes.available_modes);
-        let asking = modes.into_iter().find(|mode| convert::asks(mode.id.0.as_ref()));
-        let Some(asking) = asking else {
-            return match current.filter(|mode| convert::widens(mode)) {
-                Some(mode) => Err(refused(format!(
-                    "its mode is `{mode}`, which asks for no permission, and it offers no other \
-                     mode"
-                ))),
-                None => Ok(()),
-            };
-        };
-        let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
-        let answer = self.channel.peer.send_request(request).block_task();
-        self.channel.ask("session/set_mode", answer).await?;
-        Ok(())
+        let mode = mode.map(|modes| modes.current_mode_id.0.as_ref());
+        let widens = mode.filter(|mode| modes::promise(mode) == ModePromise::Acts);
+        let options = session.config_options.as_deref().unwrap_or_default();
+        let setting = widens
+            .map(|mode| format!("its mode is `{mode}`, and it offers no other that asks"))
+            .or_else(|| modes::widening_option(options).map(|it| format!("its {it}")));
+        match setting.filter(|_| !self.setup.gate.allows_unasked()) {
+            Some(setting) => Err(AgentError::Refused {
+                operation: "session/set_mode",
+                fault: modes::unasked(&setting, self.setup.asking),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Closes the agent's stdin.
@@ -303,9 +301,14 @@ async fn permission(
     gate: Arc<Gate>,
     updates: Arc<Updates>,
 ) -> RequestPermissionResponse {
-    let request = gate.named_by_title(convert::request(&asked), convert::title(&asked));
-    let session = request.session.as_str().to_owned();
-    let can_allow = convert::can_allow(&asked.options);
+    let session = asked.session_id.0.to_string();
+    let title = asked.tool_call.fields.title.clone();
+    let call = updates.asked(&session, asked.tool_call).await;
+    let mut request = gate.named_by_title(convert::request(&session, &call), title.as_deref());
+    if let Some(tool) = convert::by_fields(&request.tool, &request.input) {
+        tool.clone_into(&mut request.tool);
+    }
+    let can_allow = answers::can_allow(&asked.options);
     // Deciding reads the file system and writes the journal: not on this thread.
     let decided = tokio::task::spawn_blocking(move || {
         if can_allow {
@@ -327,5 +330,5 @@ async fn permission(
             Answer::Deny
         }
     };
-    convert::response(answer, &asked.options)
+    answers::response(answer, &asked.options)
 }

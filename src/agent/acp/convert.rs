@@ -1,19 +1,77 @@
-//! Converts the SDK's types to our own and back, in one place.
+//! Reads the agents' tool calls: a table of the ways in which they tell a call's arguments, and a
+//! table of what its fields do where its kind does not say.
+//!
+//! Invariant: a permission request is an update of the announced call, so fields that it leaves out
+//! are unchanged. A call is judged by its fields; one that tells nothing is denied.
 
 use agent_client_protocol::v1::schema::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SelectedPermissionOutcome, SessionConfigKind, SessionConfigOption,
-    StopReason, ToolCallContent, ToolCallStatus, ToolKind, Usage as AcpUsage,
+    ContentBlock, Diff, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::agent::classify_json;
-use crate::model::{
-    Answer, Asked, CallStatus, Fault, FaultClass, SessionId, ToolRequest, TurnEnd, Usage,
-};
+use super::observed_call::{ArgumentSource, CallUpdate, ObservedCall};
+use crate::guard::{FieldEffect, field_effect};
+use crate::model::{Asked, CallStatus, SessionId, ToolRequest};
+
+/// Reads arguments from an update of a call of this kind.
+type ReadArguments = fn(&CallUpdate, ToolKind) -> Option<Value>;
+
+/// The sources of arguments other than `rawInput`, the best one first.
+const SOURCES: [(ArgumentSource, ReadArguments); 4] = [
+    // Gemini and Codex show an edit as a diff.
+    (ArgumentSource::Shown, |call, _| diffs(&call.content)),
+    // Kimi CLI shows the arguments as JSON.
+    (ArgumentSource::Shown, |call, _| texts(&call.content).find_map(json_object)),
+    // Gemini has a command in its title.
+    (ArgumentSource::Shown, |call, kind| {
+        (kind == ToolKind::Execute).then(|| titled(call)).flatten()
+    }),
+    (ArgumentSource::Locations, |call, _| match call.locations.as_slice() {
+        [] => None,
+        [path] => Some(json!({ "path": path })),
+        paths => Some(json!({ "paths": paths })),
+    }),
+];
+
+/// What a call of kind `other` does that has exactly these fields.
+const ROWS: [(&[&str], &str); 4] = [
+    // OpenCode asks whether it may look outside of the workspace; what it does there is asked next.
+    (&["filepath", "parentDir"], "read"),
+    // Lists of the model's own, which change nothing.
+    (&["todos"], "think"),
+    (&["plan"], "think"),
+    (&["description", "prompt", "subagent_type"], "think"),
+];
+
+/// The fields of an update, whether it announces a call, changes one, or asks for one.
+pub(super) fn update(call: ToolCallUpdate, bytes: usize) -> CallUpdate {
+    let ToolCallUpdate { tool_call_id, fields, meta, .. } = call;
+    let content = fields.content.unwrap_or_default();
+    let raw_output = fields.raw_output.filter(|output| !output.is_null());
+    let locations = fields.locations.into_iter().flatten();
+    CallUpdate {
+        id: tool_call_id.0.to_string(),
+        announced: false,
+        only_raw: false,
+        kind: fields.kind,
+        name: fields.name,
+        title: fields.title,
+        raw: fields.raw_input.filter(|input| !input.is_null()),
+        locations: locations.map(|it| it.path.to_string_lossy().into_owned()).collect(),
+        status: fields.status.map(|it| status(it, raw_output.as_ref())),
+        exit: raw_output.as_ref().and_then(exit_code),
+        // The raw output, else the content shown to people.
+        output: raw_output.or_else(|| {
+            (!content.is_empty()).then(|| serde_json::to_value(&content).ok()).flatten()
+        }),
+        content,
+        asker: meta.as_ref().and_then(sub_agent),
+        bytes,
+    }
+}
 
 /// A call's status; a failure caused by our own denial becomes `Denied`.
-pub(super) fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStatus {
+fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStatus {
     let code = output.and_then(|output| output.get("code")).and_then(Value::as_str);
     match status {
         ToolCallStatus::Completed => CallStatus::Completed,
@@ -25,20 +83,87 @@ pub(super) fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStat
 }
 
 /// A shell command's exit code, if Copilot's output contains it.
-pub(super) fn exit_code(output: &Value) -> Option<i64> {
+fn exit_code(output: &Value) -> Option<i64> {
     let contents = output.get("contents")?.as_array()?;
     contents.iter().rev().find_map(|content| content.get("exitCode")?.as_i64())
 }
 
-/// A call's result: the raw output, else the content shown to people.
-pub(super) fn output(raw: Option<Value>, shown: &[ToolCallContent]) -> Option<Value> {
-    raw.filter(|raw| !raw.is_null())
-        .or_else(|| (!shown.is_empty()).then(|| serde_json::to_value(shown).ok()).flatten())
+/// The sub-agent that a call belongs to, from Copilot's own field.
+fn sub_agent(meta: &Map<String, Value>) -> Option<String> {
+    meta.get("github.com/copilot")?.get("agentId")?.as_str().map(str::to_owned)
 }
 
-/// The sub-agent that a call belongs to, from Copilot's own field.
-pub(super) fn sub_agent(meta: &serde_json::Map<String, Value>) -> Option<String> {
-    meta.get("github.com/copilot")?.get("agentId")?.as_str().map(str::to_owned)
+/// The arguments in an update of a call of this kind, and their source.
+pub(super) fn arguments(call: &CallUpdate, kind: ToolKind) -> Option<(ArgumentSource, Value)> {
+    let found =
+        |(source, read): &(ArgumentSource, ReadArguments)| Some((*source, read(call, kind)?));
+    let shown = || SOURCES.iter().find_map(found);
+    match &call.raw {
+        Some(raw) if call.only_raw => Some((ArgumentSource::Raw, raw.clone())),
+        None if call.only_raw => None,
+        None => shown(),
+        // What names no file and no command is told by what is shown besides.
+        Some(raw) if field_effect(raw) == FieldEffect::Nothing => match (raw, shown()) {
+            (Value::Object(fields), Some((source, Value::Object(more)))) => {
+                Some((source, fields.clone().into_iter().chain(more).collect()))
+            }
+            (_, None) => Some((ArgumentSource::None, raw.clone())),
+            (_, shown) => shown,
+        },
+        Some(raw) => Some((ArgumentSource::Raw, raw.clone())),
+    }
+}
+
+fn diffs(content: &[ToolCallContent]) -> Option<Value> {
+    let one = |diff: &Diff| match &diff.old_text {
+        Some(old) => json!({"path": diff.path, "oldText": old, "newText": diff.new_text}),
+        None => json!({"path": diff.path, "content": diff.new_text}),
+    };
+    let found = content.iter().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(one(diff)),
+        _ => None,
+    });
+    let mut found: Vec<Value> = found.collect();
+    match found.len() {
+        0 => None,
+        1 => found.pop(),
+        _ => Some(json!({ "edits": found })),
+    }
+}
+
+fn texts(content: &[ToolCallContent]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(|content| match content {
+        ToolCallContent::Content(it) => match &it.content {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn json_object(text: &str) -> Option<Value> {
+    // It may be streamed: only a whole object is worth a look.
+    let whole = text.starts_with('{') && text.trim_end().ends_with('}');
+    serde_json::from_str(text).ok().filter(|value: &Value| whole && value.is_object())
+}
+
+/// The command in a title: all of it between backticks, or beside a text about its folder. Any
+/// other title is prose.
+fn titled(call: &CallUpdate) -> Option<Value> {
+    const FOLDERS: [&str; 2] = ["[current working directory ", "[in "];
+    let title = call.title.as_deref()?.trim();
+    let quoted = title.strip_prefix('`').and_then(|title| title.strip_suffix('`'));
+    let beside =
+        || texts(&call.content).any(|it| FOLDERS.iter().any(|folder| it.starts_with(folder)));
+    // Older versions have that text in the title.
+    let within = || FOLDERS.iter().filter_map(|it| title.rfind(&format!(" {it}"))).max();
+    let command = match (quoted, within()) {
+        (Some(quoted), _) => quoted,
+        (None, Some(at)) => &title[..at],
+        (None, None) if beside() => title,
+        (None, None) => return None,
+    };
+    Some(json!({ "command": command }))
 }
 
 /// ACP's word for a kind of tool.
@@ -49,129 +174,45 @@ pub(super) fn kind(kind: ToolKind) -> String {
         .unwrap_or_else(|| "other".to_owned())
 }
 
-/// Must we have decided a call of this kind before it ran?
-pub(super) fn needs_decision(kind: ToolKind) -> bool {
-    // Everything that does more than look, unknown kinds included.
-    !matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::SwitchMode)
-}
-
-/// A permission request for the guard: the tool and its raw input, never the title.
-pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
-    let call = &asked.tool_call;
-    let tool = call
-        .fields
-        .name
-        .clone()
-        .unwrap_or_else(|| kind(call.fields.kind.unwrap_or(ToolKind::Other)));
-    let input = match &call.fields.raw_input {
-        Some(input) if !input.is_null() => input.clone(),
-        Some(_) | None => {
-            let locations = call.fields.locations.iter().flatten();
-            let paths: Vec<_> = locations.map(|location| &location.path).collect();
-            if paths.is_empty() { Value::Null } else { json!({ "locations": paths }) }
-        }
-    };
+/// A permission request for the guard, from the call that it is about.
+pub(super) fn request(session: &str, call: &ObservedCall) -> ToolRequest {
+    let named = call.details.name.clone();
     ToolRequest {
-        session: SessionId::new(asked.session_id.0.to_string()),
-        call: Some(call.tool_call_id.0.to_string()),
-        tool,
-        input,
+        session: SessionId::new(session),
+        call: Some(call.id.clone()),
+        tool: named.unwrap_or_else(|| kind(call.details.kind)),
+        input: match &call.input {
+            Value::Null if !call.title.is_empty() => json!({ "title": call.title }),
+            input => input.clone(),
+        },
         asked: Asked::Permission,
     }
 }
 
-/// The title that people would see.
-pub(super) fn title(asked: &RequestPermissionRequest) -> Option<&str> {
-    asked.tool_call.fields.title.as_deref()
-}
-
-/// Does the agent offer to allow a call once?
-pub(super) fn can_allow(options: &[PermissionOption]) -> bool {
-    options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce)
-}
-
-/// Selects the option for our answer by its kind; never one that lasts longer than once.
-pub(super) fn response(answer: Answer, options: &[PermissionOption]) -> RequestPermissionResponse {
-    let find = |kind| options.iter().find(|option| option.kind == kind);
-    let chosen = match answer {
-        Answer::Allow => find(PermissionOptionKind::AllowOnce),
-        Answer::Deny => None,
-    };
-    let outcome = match chosen.or_else(|| find(PermissionOptionKind::RejectOnce)) {
-        Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
-            option.option_id.clone(),
-        )),
-        None => RequestPermissionOutcome::Cancelled,
-    };
-    RequestPermissionResponse::new(outcome)
-}
-
-/// The turn's end, from the agent's stop reason.
-pub(super) fn end(reason: StopReason) -> TurnEnd {
-    match reason {
-        StopReason::EndTurn => TurnEnd::EndTurn,
-        StopReason::Cancelled => TurnEnd::Lost,
-        other => TurnEnd::Other(
-            serde_json::to_value(other)
-                .ok()
-                .and_then(|value| value.as_str().map(str::to_owned))
-                .unwrap_or_else(|| "unknown".to_owned()),
-        ),
+/// The tool that a call's fields tell, where its kind says nothing or something else.
+pub(super) fn by_fields(tool: &str, input: &Value) -> Option<&'static str> {
+    let other = tool == "other";
+    match field_effect(input) {
+        FieldEffect::Runs(_) if other => Some("execute"),
+        FieldEffect::Writes(_) if other || tool == "execute" => Some("edit"),
+        FieldEffect::Fetches if other => Some("fetch"),
+        FieldEffect::Names(_) | FieldEffect::Nothing if other => {
+            let fields = input.as_object()?;
+            let same = |row: &&(&[&str], &str)| {
+                fields.len() == row.0.len() && row.0.iter().all(|name| fields.contains_key(*name))
+            };
+            ROWS.iter().find(same).map(|row| row.1)
+        }
+        _ => None,
     }
 }
 
-/// The agent's token count, for the whole session so far.
-pub(super) fn usage(usage: &AcpUsage) -> Usage {
-    Usage { input: usage.input_tokens, output: usage.output_tokens, total: usage.total_tokens }
-}
-
-/// Classifies a JSON-RPC error.
-pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
-    let data = error.data.clone().unwrap_or_default();
-    let message = match &data {
-        Value::Null => error.message.clone(),
-        Value::String(text) => format!("{}: {text}", error.message),
-        other => format!("{}: {other}", error.message),
-    };
-    let code = i32::from(error.code);
-    let error_json = json!({ "code": code, "message": error.message, "data": data });
-    match classify_json(&error_json) {
-        Some(fault) => Fault { message, ..fault },
-        None => Fault::new(FaultClass::Fatal, message),
-    }
-}
-
-/// Does this mode let the agent act without asking?
-pub(super) fn widens(mode: &str) -> bool {
-    let mode = mode.to_lowercase();
-    let name = mode.rsplit(['#', '/', ':']).next().unwrap_or_default();
-    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: at least edits happen without asking.
-    name.starts_with("auto")
-        || name.starts_with("accept")
-        || ["bypass", "yolo", "dontask", "dont-ask", "full-access", "allow-all", "allow_all"]
-            .iter()
-            .any(|word| name.contains(word))
-}
-
-/// Is this the ordinary mode, in which the agent asks before it acts?
-pub(super) fn asks(mode: &str) -> bool {
-    mode == "default" || mode == "agent" || mode.ends_with("#agent")
-}
-
-/// A session setting with which the agent does not ask, if one is on.
-pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String> {
-    options.iter().find_map(|option| {
-        let id = option.id.0.as_ref();
-        let value = match &option.kind {
-            SessionConfigKind::Select(select) => select.current_value.0.to_string(),
-            SessionConfigKind::Boolean(flag) => flag.current_value.to_string(),
-            // A kind of a later version, whose value is unknown.
-            _ => return None,
-        };
-        let opens =
-            ["allow_all", "allow-all", "yolo", "bypass"].iter().any(|word| id.contains(word));
-        let all = opens && !matches!(value.as_str(), "off" | "false" | "no");
-        let mode = id == "mode" && widens(&value);
-        (all || mode).then(|| format!("setting `{id}` = `{value}`"))
-    })
+/// Must we have decided a call before it ran?
+pub(super) fn needs_decision(call: &ObservedCall) -> bool {
+    // Everything that does more than look, unknown kinds included.
+    let looks = matches!(
+        call.details.kind,
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::SwitchMode
+    );
+    !looks && by_fields(&kind(call.details.kind), &call.input) != Some("think")
 }

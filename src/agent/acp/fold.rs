@@ -6,8 +6,8 @@
 use tokio::time::Instant;
 
 use super::convert;
+use super::observed_call::ObservedCall;
 use super::session::{AcpSession, Gathered};
-use super::session_state::ObservedCall;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{self, Last, since};
 use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in};
@@ -22,12 +22,14 @@ impl AcpSession {
         started: Instant,
     ) -> Turn {
         let session = self.id.as_str().to_owned();
-        let (calls, updates, unknown, said, words, cut) =
+        let (calls, updates, unknown, context, said, words, cut) =
             self.channel.updates.with(&session, |seen| {
                 (
-                    std::mem::take(&mut seen.log.calls),
+                    // With its ids: a late update of one of them finds nothing.
+                    std::mem::take(&mut seen.log).calls,
                     seen.updates,
                     std::mem::take(&mut seen.unknown),
+                    seen.context,
                     std::mem::take(&mut seen.said),
                     std::mem::take(&mut seen.words),
                     seen.cut.take(),
@@ -80,6 +82,7 @@ impl AcpSession {
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
+            context,
             said,
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -89,7 +92,7 @@ impl AcpSession {
     pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
         ExecutedCall {
             id: call.id.clone(),
-            kind: convert::kind(call.details),
+            kind: convert::kind(call.details.kind),
             title: call.title.clone(),
             input: call.input.clone(),
             status: call.status,

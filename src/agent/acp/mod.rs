@@ -4,10 +4,13 @@
 //! the messages. One process serves a run, one session an iteration. Handlers never wait: a
 //! permission is decided on its own task, so that the stream keeps flowing.
 
+mod answers;
 mod channel;
 mod connection;
 mod convert;
 mod fold;
+mod modes;
+mod observed_call;
 pub mod serve;
 mod session;
 mod session_state;
@@ -146,6 +149,8 @@ impl AcpAgent {
             logs: launch.logs.clone(),
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
+            asking: modes::known(launch.command),
+            pid: Some(child.pid()),
         };
         let Some(connection) = Connection::begin(stdout, stdin, log, setup).await else {
             child.stop(Ladder::GENTLE).await;

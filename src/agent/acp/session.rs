@@ -16,9 +16,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::AgentChannel;
-use super::convert;
-use super::session_state::ObservedCall;
-use crate::agent::arguments::{is_empty, is_shell_echo};
+use super::modes::KnownAsking;
+use super::observed_call::ObservedCall;
+use super::{answers, convert, modes};
+use crate::agent::arguments::{is_empty, is_shell_echo, wanted};
+use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, since};
 use crate::agent::stuck::longer;
 use crate::agent::{
@@ -27,7 +29,7 @@ use crate::agent::{
 };
 use crate::model::{
     Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType, Prompt,
-    SessionId, Turn, TurnEnd, Usage,
+    SessionId, Stuck, Turn, TurnEnd, Usage,
 };
 
 /// How often the limits are checked.
@@ -46,6 +48,8 @@ pub(super) struct AcpSession {
     pub(super) logs: Option<PathBuf>,
     /// A cancelled prompt was not answered, so the agent may still be at work.
     pub(super) deaf: bool,
+    /// What is known of the agent's asking.
+    pub(super) asking: KnownAsking,
     /// Tools of the run's own server, which end with the session.
     pub(super) _tools: Option<SessionTools>,
 }
@@ -66,6 +70,8 @@ pub(super) struct Gathered {
 enum Over {
     Answered(Box<Result<PromptResponse, agent_client_protocol::Error>>),
     Cancel(TurnEnd),
+    /// The agent said nothing at all for this many seconds.
+    Silent(u64),
 }
 
 #[async_trait]
@@ -107,8 +113,13 @@ impl Session for AcpSession {
             if !gathered.undecided.is_empty() {
                 break Over::Cancel(TurnEnd::Interrupted);
             }
-            if let Some(stuck) = observe(&self.pulse(limits), limits) {
-                break Over::Cancel(TurnEnd::Stuck(stuck));
+            if gathered.fault.is_some() {
+                break Over::Cancel(TurnEnd::Lost);
+            }
+            match observe(&self.pulse(limits), limits) {
+                Some(Stuck::Idle(seconds)) if self.is_silent() => break Over::Silent(seconds),
+                Some(stuck) => break Over::Cancel(TurnEnd::Stuck(stuck)),
+                None => {}
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
                 let now = records.tokens().await;
@@ -118,17 +129,28 @@ impl Session for AcpSession {
                 }
             }
         };
+        let silent = match &over {
+            Over::Silent(seconds) => Some(*seconds),
+            Over::Answered(_) | Over::Cancel(_) => None,
+        };
         let (answered, cancelled) = match over {
             Over::Answered(answered) => (Some(*answered), None),
+            Over::Silent(_) => {
+                self.cancel();
+                (timeout(limits.grace, &mut answer).await.ok(), Some(TurnEnd::Lost))
+            }
             Over::Cancel(why) => {
                 self.cancel();
                 (timeout(limits.grace, &mut answer).await.ok(), Some(why))
             }
         };
+        if let Some(seconds) = silent {
+            gathered.fault = self.silence(seconds, answered.as_ref());
+        }
         let end = match (answered, cancelled) {
             (Some(Ok(response)), why) => {
-                gathered.usage = response.usage.as_ref().map(convert::usage).or(gathered.usage);
-                why.unwrap_or_else(|| convert::end(response.stop_reason))
+                gathered.usage = response.usage.as_ref().map(answers::usage).or(gathered.usage);
+                why.unwrap_or_else(|| answers::end(response.stop_reason))
             }
             (Some(Err(error)), Some(why)) => {
                 tracing::debug!(%error, "a cancelled prompt ended with an error");
@@ -184,18 +206,49 @@ impl AcpSession {
         }
     }
 
+    /// Has the agent given no sign that it works on the prompt?
+    fn is_silent(&self) -> bool {
+        let answers = self.channel.updates.with(self.id.as_str(), |seen| seen.answers);
+        !answers && self.channel.gate.asked() == 0 && self.channel.gate.denied() == 0
+    }
+
+    /// The failure of an agent that waits without a word: what it says when it is told to stop, or
+    /// said on stderr, explains it, such as a rate limit.
+    fn silence(
+        &self,
+        seconds: u64,
+        answered: Option<&Result<PromptResponse, agent_client_protocol::Error>>,
+    ) -> Option<Fault> {
+        let stderr = self.channel.stderr.text();
+        let silent = AgentError::Silent { operation: "session/prompt", seconds, stderr };
+        let said = answered.and_then(|answer| answer.as_ref().err()).map(answers::fault);
+        said.filter(|fault| explains_loss(fault.class)).or_else(|| silent.fault())
+    }
+
     /// Records the calls that ended, and collects calls that were not allowed and other reasons
     /// to stop the turn.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
         self.channel.gate.check_recorded()?;
         for (at, mut call) in self.channel.updates.take_ended(self.id.as_str()) {
             let known = self.channel.gate.known(&self.ended(&call));
-            let decided = self.settle(&mut call);
+            let mut decided = self.settle(&mut call);
             self.audit_result(&mut call, known);
             let call = self.executed(&call);
-            if decided == Decided::Missing {
-                let what = format!("{} ran without a decision: {}", call.kind, call.input);
-                gathered.undecided.push(what);
+            match (decided, self.kind) {
+                (Decided::Missing, AgentKind::Copilot) => {
+                    let what = format!("{} ran without a decision: {}", call.kind, call.input);
+                    gathered.undecided.push(what);
+                }
+                (Decided::Missing, AgentKind::Other) if self.channel.gate.allows_unasked() => {
+                    decided = Decided::Unasked;
+                }
+                (Decided::Missing, AgentKind::Other) => {
+                    let what: String = wanted(&call.input).chars().take(200).collect();
+                    let what = format!("it ran {} `{what}`", call.kind);
+                    // Even if the agent died of it: a new one would not ask, either.
+                    gathered.fault = Some(modes::unasked(&what, self.asking));
+                }
+                _ => {}
             }
             gathered.ended.insert(at, call.clone());
             self.channel.gate.record(|iteration| EventKind::ToolFinished {
@@ -203,6 +256,15 @@ impl AcpSession {
                 decided,
                 call,
             })?;
+        }
+        let widened = self
+            .channel
+            .updates
+            .with(self.id.as_str(), |seen| seen.widened.clone())
+            .filter(|_| self.kind == AgentKind::Other && !self.channel.gate.allows_unasked());
+        if let Some(widened) = widened {
+            let what = format!("it changed to {widened}");
+            gathered.fault.get_or_insert_with(|| modes::unasked(&what, self.asking));
         }
         if let Some(alarm) = self.alarm()
             && !gathered.undecided.contains(&alarm)
@@ -220,8 +282,10 @@ impl AcpSession {
             return Decided::Yes;
         }
         let must = match self.kind {
-            AgentKind::Copilot => !(call.details == ToolKind::Read && is_shell_echo(&call.input)),
-            AgentKind::Other => convert::needs_decision(call.details),
+            AgentKind::Copilot => {
+                !(call.details.kind == ToolKind::Read && is_shell_echo(&call.input))
+            }
+            AgentKind::Other => convert::needs_decision(call),
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.channel.gate.standing(&ended), call.status, self.kind) {
@@ -268,7 +332,7 @@ impl AcpSession {
         }
         let (tool, took) = match known {
             Some(known) => (known.tool, Some(known.took)),
-            None => (convert::kind(call.details), None),
+            None => (convert::kind(call.details.kind), None),
         };
         self.channel.gate.audit(&AuditEntry {
             tool: Some(tool),
@@ -289,7 +353,7 @@ impl AcpSession {
             .channel
             .updates
             .with(session, |seen| (seen.log.begun, seen.widened.clone(), seen.log.overrun()));
-        if let Some(widened) = widened {
+        if let Some(widened) = widened.filter(|_| self.kind == AgentKind::Copilot) {
             return Some(format!(
                 "the agent changed to {widened}, in which it asks for no permission"
             ));

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use agent_client_protocol::v1::schema::ToolKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::convert;
+use super::observed_call::{ArgumentSource, CallDetails, CallUpdate, ObservedCall};
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
-use crate::model::CallStatus;
+use crate::model::{CallStatus, ContextFill};
 
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
@@ -19,37 +20,21 @@ const OUTPUT: usize = 1 << 20;
 /// Kinds of unknown updates that are reported by name.
 const UNKNOWN: usize = 16;
 
-/// A tool call as the agent reports it, with its kind.
-pub(super) type ObservedCall = LoggedCall<ToolKind>;
-
-/// One update's fields of a call.
-#[derive(Debug, Default)]
-pub(super) struct CallUpdate {
-    pub(super) id: String,
-    /// The update announces the call, as opposed to changing it.
-    pub(super) announced: bool,
-    pub(super) kind: Option<ToolKind>,
-    pub(super) title: Option<String>,
-    pub(super) input: Option<Value>,
-    pub(super) status: Option<CallStatus>,
-    pub(super) exit: Option<i64>,
-    pub(super) output: Option<Value>,
-    pub(super) asker: Option<String>,
-    /// Length of the update, in bytes.
-    pub(super) bytes: usize,
-}
-
 /// Everything that one session has sent since its prompt.
 #[derive(Debug)]
 pub(super) struct SessionState {
     pub(super) started: Instant,
     pub(super) last: Instant,
     pub(super) updates: u64,
+    /// How full the model's context is.
+    pub(super) context: Option<ContextFill>,
+    /// Something came that the agent sends only once it works on the prompt.
+    pub(super) answers: bool,
     pub(super) unknown: BTreeSet<String>,
     pub(super) said: String,
     /// The text after the last call.
     pub(super) words: LastWords,
-    pub(super) log: CallLog<ToolKind>,
+    pub(super) log: CallLog<CallDetails>,
     /// The reason of a denial, if the agent did nothing more after it.
     pub(super) cut: Option<String>,
     /// The mode or setting that it changed to, if the agent does not ask there.
@@ -63,6 +48,8 @@ impl SessionState {
             started: now,
             last: now,
             updates: 0,
+            context: None,
+            answers: false,
             unknown: BTreeSet::new(),
             said: String::new(),
             words: LastWords::default(),
@@ -103,7 +90,13 @@ impl SessionState {
 
     /// Applies an update to its call.
     pub(super) fn call(&mut self, change: CallUpdate) {
-        let known = self.log.find(&change.id).filter(|at| {
+        let found = self.log.find(&change.id);
+        if found.is_none() && !change.announced && change.is_bare() {
+            // Nothing says that anything ran.
+            self.unknown("tool_call_update of an unknown call");
+            return;
+        }
+        let known = found.filter(|at| {
             let ended = self.log.calls[*at].status != CallStatus::Pending;
             let begins = change.announced || change.status == Some(CallStatus::Pending);
             // A call that ended and begins again is a new call: some agents reuse call ids.
@@ -114,23 +107,36 @@ impl SessionState {
         }
     }
 
+    /// The call that a permission request is about: what was announced under its id and has not
+    /// ended, with what the request says.
+    pub(super) fn asked(&mut self, change: &CallUpdate) -> ObservedCall {
+        let pending = |at: &usize| self.log.calls[*at].status == CallStatus::Pending;
+        let at = self.log.find(&change.id).filter(pending);
+        let mut call = match at {
+            Some(at) => self.log.calls[at].clone(),
+            None => LoggedCall::new(&change.id, CallDetails::default()),
+        };
+        if let Some(input) = describe(&mut call, change) {
+            call.input = input;
+        }
+        if let Some(at) = at.filter(|at| self.log.calls[*at].input.is_null()) {
+            self.log.calls[at].details = call.details.clone();
+            self.log.set_input(at, call.input.clone(), change.bytes);
+        }
+        call
+    }
+
     fn begin(&mut self, id: &str) -> Option<usize> {
         self.cut = None;
         self.words.clear();
-        self.log.begin(id, ToolKind::Other)
+        self.log.begin(id, CallDetails::default())
     }
 
     fn refine(&mut self, at: usize, change: CallUpdate) {
-        if let Some(input) = change.input {
+        if let Some(input) = describe(&mut self.log.calls[at], &change) {
             self.log.set_input(at, input, change.bytes);
         }
         let call = &mut self.log.calls[at];
-        if let Some(kind) = change.kind {
-            call.details = kind;
-        }
-        if let Some(title) = &change.title {
-            call.set_title(title);
-        }
         if change.asker.is_some() {
             call.asker = change.asker;
         }
@@ -144,4 +150,34 @@ impl SessionState {
             }
         }
     }
+}
+
+/// Applies the descriptive fields of an update, and returns the arguments if it changes them.
+fn describe(call: &mut ObservedCall, change: &CallUpdate) -> Option<Value> {
+    let details = &mut call.details;
+    details.kind = change.kind.unwrap_or(details.kind);
+    if change.name.is_some() {
+        details.name.clone_from(&change.name);
+    }
+    let before = details.source;
+    let results = change.status.is_some_and(|status| status != CallStatus::Pending);
+    let told = convert::arguments(change, details.kind).filter(|(source, _)| match source {
+        ArgumentSource::Raw => true,
+        // An ended call shows its results.
+        _ if results => call.input.is_null(),
+        _ => *source >= before,
+    });
+    if let Some(title) = &change.title {
+        call.set_title(title);
+    }
+    let (source, input) = told?;
+    call.details.source = source;
+    Some(match (&call.input, input) {
+        (Value::Object(known), Value::Object(shown))
+            if before == ArgumentSource::None && source != ArgumentSource::Raw =>
+        {
+            known.clone().into_iter().chain(shown).collect()
+        }
+        (_, input) => input,
+    })
 }

@@ -2,9 +2,9 @@
 //!
 //! A task drains the child's stdout without ever waiting. It folds `session/update` itself and
 //! passes only requests and responses to the SDK. Lines have a maximum length, invalid UTF-8
-//! is replaced, and lines that are not JSON objects are logged and skipped. A line that is
-//! too long, or a broken one that may have been a message, ends the connection: waiting for a
-//! lost answer would hang.
+//! and halves of surrogate pairs are replaced, and lines that are not JSON objects are logged and
+//! skipped, as is what stands before the first message. A line that is too long, or a broken one
+//! that may have been a message, ends the connection: waiting for a lost answer would hang.
 
 use std::borrow::Cow;
 use std::io;
@@ -24,6 +24,10 @@ use crate::agent::wire_log::{Way, WireLog};
 
 /// Longest line, in bytes.
 const LONGEST: usize = 16 << 20;
+
+/// Why an agent that speaks as a language server does is not understood.
+const FRAMED: &str =
+    "it frames its messages with `Content-Length`; ACP has one message on each line";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -77,16 +81,24 @@ async fn read<R: AsyncRead + Unpin>(
 ) {
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LONGEST);
     let mut lines = FramedRead::with_capacity(stdout, codec, 64 << 10);
+    let mut first = true;
     while let Some(line) = lines.next().await {
         let problem = match line {
             Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
+                let mut text = String::from_utf8_lossy(&bytes);
+                if first && let Some(at) = first_message(&text) {
+                    text = text[at..].to_owned().into();
+                }
+                if let Some(whole) = without_lone_surrogates(&text) {
+                    text = whole.into();
+                }
                 match sort(&text, &updates) {
                     Line::Update => {
                         log.note(Way::Received, &text);
                         None
                     }
                     Line::HandOn => {
+                        first = false;
                         log.note(Way::Received, &text);
                         // Read on even if the connection is over: an agent that blocks on
                         // a full pipe would not end.
@@ -95,7 +107,8 @@ async fn read<R: AsyncRead + Unpin>(
                     }
                     Line::Noise => {
                         log.note(Way::Noise, &text);
-                        None
+                        let framed = first && text.starts_with("Content-Length:");
+                        framed.then(|| FRAMED.to_owned())
                     }
                     Line::Broken(why) => {
                         log.note(Way::Noise, &text);
@@ -115,6 +128,44 @@ async fn read<R: AsyncRead + Unpin>(
             return;
         }
     }
+}
+
+/// Where the first message begins on a line that has something else before it: a byte-order mark,
+/// a terminal's title, a greeting without its newline.
+fn first_message(text: &str) -> Option<usize> {
+    let begins = |(at, _): &(usize, &str)| {
+        let message = serde_json::from_str::<Envelope<'_>>(text[*at..].trim());
+        message.is_ok_and(|it| it.method.is_some() || it.id.is_some())
+    };
+    text.match_indices('{').take(8).find(begins).map(|(at, _)| at)
+}
+
+/// The text with U+FFFD for each escape of half a surrogate pair, which JavaScript's strings can
+/// hold and JSON's cannot; `None` if there is none.
+fn without_lone_surrogates(text: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut lone = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text[at..].find('\\') {
+        at += next;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                lone.push(at);
+                6
+            }
+            // Another escape, such as that of a backslash.
+            _ => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+    }
+    let mut whole = text.to_owned();
+    for at in &lone {
+        whole.replace_range(at..&(at + 6), "\\ufffd");
+    }
+    (!lone.is_empty()).then_some(whole)
 }
 
 fn sort(text: &str, updates: &Updates) -> Line {

@@ -7,19 +7,30 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, SessionNotification, SessionUpdate,
+    ContentBlock, ContentChunk, SessionNotification, SessionUpdate, ToolCallUpdate,
 };
 use serde::Deserialize;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
-use super::convert;
-use super::session_state::{CallUpdate, ObservedCall, SessionState};
+use super::modes::ModePromise;
+use super::observed_call::{CallUpdate, ObservedCall};
+use super::session_state::SessionState;
+use super::{convert, modes};
+use crate::agent::AgentKind;
+use crate::model::ContextFill;
+
+/// How often, and how many times, to look for the announcement of a call that is asked for.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOKS: u32 = 20;
 
 /// The state of every session.
 #[derive(Default)]
 pub(super) struct Updates {
+    kind: AgentKind,
     sessions: Mutex<HashMap<String, SessionState>>,
     changed: Notify,
     broken: Mutex<Option<String>>,
@@ -41,6 +52,11 @@ struct Kind {
 }
 
 impl Updates {
+    /// No updates of this kind of agent yet.
+    pub(super) fn of(kind: AgentKind) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
     /// Resets the session's state before a prompt is sent.
     pub(super) fn begin(&self, session: &str) {
         self.sessions().insert(session.to_owned(), SessionState::new());
@@ -96,6 +112,30 @@ impl Updates {
         }
     }
 
+    /// The fields of an update. The Copilot CLI always sends `rawInput`, which its hook knows.
+    fn update(&self, call: ToolCallUpdate, bytes: usize) -> CallUpdate {
+        CallUpdate { only_raw: self.kind == AgentKind::Copilot, ..convert::update(call, bytes) }
+    }
+
+    /// The call that a permission request is about. A request that says nothing of it waits a
+    /// moment for what is announced.
+    pub(super) async fn asked(&self, session: &str, call: ToolCallUpdate) -> ObservedCall {
+        let change = self.update(call, 0);
+        let asked = || match self.sessions().get_mut(session) {
+            Some(seen) if self.kind == AgentKind::Other => seen.asked(&change),
+            Some(_) | None => SessionState::new().asked(&change),
+        };
+        let mut call = asked();
+        for _ in 0..LOOKS {
+            if !call.input.is_null() || self.kind == AgentKind::Copilot {
+                break;
+            }
+            sleep(LOOK).await;
+            call = asked();
+        }
+        call
+    }
+
     fn fold(&self, notification: SessionNotification, bytes: usize) {
         let mut sessions = self.sessions();
         let session = notification.session_id.0.as_ref();
@@ -110,6 +150,15 @@ impl Updates {
             return;
         };
         seen.live();
+        seen.answers |= !matches!(
+            notification.update,
+            SessionUpdate::UserMessageChunk(_)
+                | SessionUpdate::AvailableCommandsUpdate(_)
+                | SessionUpdate::CurrentModeUpdate(_)
+                | SessionUpdate::ConfigOptionUpdate(_)
+                | SessionUpdate::SessionInfoUpdate(_)
+                | SessionUpdate::UsageUpdate(_)
+        );
         match notification.update {
             SessionUpdate::AgentMessageChunk(ContentChunk {
                 content: ContentBlock::Text(text),
@@ -120,55 +169,33 @@ impl Updates {
                 return;
             }
             SessionUpdate::ToolCall(call) => {
-                let output = call.raw_output.as_ref();
-                seen.call(CallUpdate {
-                    id: call.tool_call_id.0.to_string(),
-                    announced: true,
-                    kind: Some(call.kind),
-                    title: Some(call.title),
-                    status: Some(convert::status(call.status, output)),
-                    exit: output.and_then(convert::exit_code),
-                    output: convert::output(call.raw_output.clone(), &call.content),
-                    asker: call.meta.as_ref().and_then(convert::sub_agent),
-                    input: call.raw_input,
-                    bytes,
-                });
+                let change = self.update(call.into(), bytes);
+                seen.call(CallUpdate { announced: true, ..change });
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let fields = update.fields;
-                let output = fields.raw_output.as_ref();
-                let ended = fields.status.is_some();
-                seen.call(CallUpdate {
-                    id: update.tool_call_id.0.to_string(),
-                    announced: false,
-                    kind: fields.kind,
-                    title: fields.title,
-                    status: fields.status.map(|status| convert::status(status, output)),
-                    exit: output.and_then(convert::exit_code),
-                    output: convert::output(
-                        fields.raw_output.clone(),
-                        fields.content.as_deref().unwrap_or_default(),
-                    ),
-                    asker: update.meta.as_ref().and_then(convert::sub_agent),
-                    input: fields.raw_input,
-                    bytes,
-                });
+                let change = self.update(update, bytes);
+                let ended = change.status.is_some();
+                seen.call(change);
                 if !ended {
                     return;
                 }
             }
             SessionUpdate::CurrentModeUpdate(mode) => {
                 let mode = mode.current_mode_id.0.as_ref();
-                if !convert::widens(mode) {
+                if modes::promise(mode) != ModePromise::Acts {
                     return;
                 }
                 seen.widened.get_or_insert(format!("mode `{mode}`"));
             }
             SessionUpdate::ConfigOptionUpdate(update) => {
-                let Some(setting) = convert::widening_option(&update.config_options) else {
+                let Some(setting) = modes::widening_option(&update.config_options) else {
                     return;
                 };
                 seen.widened.get_or_insert(setting);
+            }
+            SessionUpdate::UsageUpdate(usage) => {
+                seen.context = Some(ContextFill { used: usage.used, size: usage.size });
+                return;
             }
             // Kinds without meaning for a turn, and those of later schema versions, are only
             // signs of life.
@@ -186,6 +213,7 @@ impl Updates {
         let mut sessions = self.sessions();
         let Some(seen) = sessions.get_mut(&session) else { return };
         seen.live();
+        seen.answers = true;
         let kind = update.name.unwrap_or_else(|| "no kind".to_owned());
         if seen.unknown(&kind) {
             tracing::info!(kind, "an update of a kind that is not known");

@@ -160,6 +160,7 @@ impl LastWords {
                 | FaultClass::NotFound
                 | FaultClass::Died
                 | FaultClass::Protocol
+                | FaultClass::Unasked
                 | FaultClass::Fatal => false,
             },
             // It addresses us, cannot go on, and has not mentioned limits before.

@@ -63,6 +63,7 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
         | FaultClass::PermissionDenied
         | FaultClass::Died
         | FaultClass::Protocol
+        | FaultClass::Unasked
         | FaultClass::Fatal => false,
     }
 }
@@ -92,6 +93,9 @@ pub fn hint(class: FaultClass, login: Option<&'static str>) -> &'static str {
         }
         (FaultClass::Transient, _) => {
             "the provider or the connection to it failed; run the same command again later"
+        }
+        (FaultClass::Unasked, _) => {
+            "make the agent ask before it acts, or let its calls run inside the sandbox with `--unasked allow`"
         }
         (
             FaultClass::FileNotFound

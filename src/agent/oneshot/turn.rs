@@ -402,6 +402,7 @@ impl OneShotSession {
             updates: seen.records,
             unknown: Vec::new(),
             usage,
+            context: None,
             said: seen.said.trim_end().to_owned(),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),

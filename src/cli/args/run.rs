@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::cli::landing::Landing;
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
-use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
+use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, UnaskedCalls, Via, WriteScope};
 
 /// The default of `jobs` for a plan.
 pub(crate) const PLAN_JOBS: u32 = 3;
@@ -157,6 +157,11 @@ pub(crate) struct SettingArgs {
     /// Deny changes to files that match this glob; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Guard")]
     protect: Vec<String>,
+    /// What to do when an agent other than Copilot runs a call without asking: stop the run, or
+    /// allow it inside the sandbox `full` [default: stop]
+    #[arg(long, value_name = "ACTION", help_heading = "Guard",
+        value_parser = PossibleValuesParser::new(["stop", "allow"]).map(unasked))]
+    unasked: Option<UnaskedCalls>,
 }
 
 impl SettingArgs {
@@ -200,6 +205,7 @@ impl SettingArgs {
             max_wait: self.max_wait,
             stuck_threshold: self.stuck_threshold,
             on_stuck: self.on_stuck,
+            unasked: self.unasked,
             model: self.model.clone(),
             agent: self.agent.clone(),
             on_end: self.on_end.clone(),
@@ -229,6 +235,11 @@ impl SettingArgs {
 /// Reads how checks or an agent's commands are confined.
 pub(super) fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
     PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn unasked(word: String) -> UnaskedCalls {
+    if word == "allow" { UnaskedCalls::Allow } else { UnaskedCalls::Stop }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]

@@ -227,6 +227,7 @@ fn summary_of(run: &Rollup) -> RunSummary {
         millis: millis.and_then(|it| u64::try_from(it).ok()).unwrap_or_default(),
         premium_requests: counters.premium_requests,
         tokens: counters.tokens,
+        unasked: false,
         next: Vec::new(),
     }
 }

@@ -33,6 +33,7 @@ use linux as system;
 use ps as system;
 
 pub use family::{CHILD_VARIABLE, RUN_VARIABLE};
+pub use output::exit_of;
 pub use spawn::spawn_beside;
 pub(super) use spawn::{ended_apart, spawn_apart};
 pub use supervised::{ExitReport, ExitStep, Ladder, Supervised};

@@ -41,6 +41,27 @@ pub(super) fn until_the_end(
     outer
 }
 
+/// How a child ended that is not reaped yet: `exited with code 1`.
+pub fn exit_of(pid: u32) -> Option<String> {
+    let pid = Pid::from_raw(pid.cast_signed())?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pid), options).ok()??;
+    // A sandbox passes a signal on as a shell does.
+    let code = status.exit_status();
+    let signal = status.terminating_signal().or(code.and_then(|code| code.checked_sub(128)));
+    let signal = signal.filter(|signal| (1..=64).contains(signal));
+    let how = match (signal, code) {
+        (Some(9), _) => "was killed (signal 9), as the kernel does when memory runs out".to_owned(),
+        (Some(signal), _) => format!("was ended by signal {signal}"),
+        (None, Some(code)) => format!("exited with code {code}"),
+        (None, None) => return None,
+    };
+    Some(
+        code.filter(|_| signal.is_some())
+            .map_or(how.clone(), |code| format!("{how}: exit code {code}")),
+    )
+}
+
 /// Returns when the child has ended, without reaping it.
 async fn ended(pid: u32) {
     let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return };

@@ -53,7 +53,12 @@ fn where_only_always_is_offered_nothing_runs() {
 fn what_ran_without_being_asked_for_ends_the_run() {
     let repo = Repo::new(THREE);
     let ran = repo.run("turns:\n- ask: never\n  steps: [{run: ls}, {hang: }]\n", &[]);
-    assert_eq!((ran.code, decided(&ran).len()), (Some(10), 0), "{}", ran.stdout);
+    assert_eq!((ran.code, decided(&ran).len()), (Some(5), 0), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("does not ask for permission (it ran execute `ls`)"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// A request that the agent makes although its turn was cancelled: it is answered, with no.

@@ -105,8 +105,9 @@ fn a_denial_that_comes_again_is_told_once_with_its_count_and_first() {
 #[test]
 fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
     let repo = Repo::new(THREE);
-    let script = "turns: [{ask: never, steps: [{write: {path: a.txt, text: a}}, {hang: }]}]";
-    let ran = plain(&repo, script, &[]);
+    let hook = "mkdir -p .github/hooks && echo > .github/hooks/x.json && printf a > a.txt";
+    let script = format!("turns: [{{ask: never, steps: [{{run: '{hook}'}}, {{hang: }}]}}]");
+    let ran = plain(&repo, &script, &["--sandbox=off"]);
     assert_eq!(ran.code, Some(10), "{}{}", ran.stdout, ran.stderr);
     let next = "the working tree was left as it was, so that nothing is hidden: git status; \
                 git diff; ralph-copilot status demo; ralph-copilot log demo";
@@ -116,10 +117,11 @@ fn a_run_that_ends_for_tampering_says_what_to_look_at_and_keeps_its_lines() {
     }
     let line = "iteration 1: FAIL \"a is there\"";
     assert!(progress(&repo).contains(line), "{}", progress(&repo));
-    assert!(progress(&repo).contains("ran without a decision"), "{}", progress(&repo));
+    assert!(progress(&repo).contains(".github/hooks/x.json"), "{}", progress(&repo));
     assert_eq!(repo.read("a.txt"), "a");
     // As it says: what is there is undone, and the next run works.
     std::fs::remove_file(repo.path("a.txt")).expect("removed");
+    std::fs::remove_dir_all(repo.path(".github")).expect("removed");
     let again = repo.run(HONEST, &[]);
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     assert_eq!(progress(&repo).matches(line).count(), 1, "{}", progress(&repo));

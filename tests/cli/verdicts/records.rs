@@ -113,23 +113,9 @@ turns:
   - hang:
 "#,
     );
-    insta::assert_snapshot!(story, @"
-    iteration 1: fail
-      tampering: undecided_call
-      fails: not_ticked
-      fails: no_commit
-      fails: uncommitted
-      said: no_progress_entry
-    exit 10: tampered
-    - [ ] out.txt says hello
-    - [ ] notes exist
-    on refs/heads/main
-    left: ?? out.txt
-    left: ?? tasks/demo/activity.log
-    left: ?? tasks/demo/cost.log
-    left: ?? tasks/demo/progress.md
-    ");
-    assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
+    assert!(story.contains("exit 5: agent_unusable"), "{story}");
+    assert!(!story.contains("tampering"), "{story}");
+    assert!(ran.stdout.contains("does not ask for permission"), "{}", ran.stdout);
 }
 
 #[test]

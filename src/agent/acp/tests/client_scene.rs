@@ -81,6 +81,14 @@ impl ClientScene {
         (scene, Peer::new(theirs))
     }
 
+    /// Lets calls run unasked.
+    pub(super) fn allow_unasked(&mut self) {
+        let gate = Arc::get_mut(&mut self.gate).expect("nothing uses it yet");
+        let record: Arc<dyn Record> = Arc::clone(&self.events) as _;
+        let other = Gate::new(record, Arc::clone(gate.redactor()), Box::new(OsFiles));
+        *gate = std::mem::replace(gate, other).with_unasked(true);
+    }
+
     /// The agent's last words.
     pub(super) fn with_stderr(mut self, stderr: &'static [u8]) -> Self {
         self.stderr = stderr;
@@ -106,6 +114,8 @@ impl ClientScene {
             logs: None,
             cwd: PathBuf::from("/w/repo"),
             stderr,
+            asking: crate::agent::acp::modes::KnownAsking::default(),
+            pid: None,
         };
         let (stdout, stdin) = tokio::io::split(self.pipe.take().expect("not connected yet"));
         Connection::begin(stdout, stdin, log, setup).await.expect("connected")

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client_scene::{ClientScene, limits};
 use super::peer::Peer;
 use crate::agent::{AgentError, AgentKind};
-use crate::model::{Answer, CallStatus, EventKind, Turn, TurnEnd};
+use crate::model::{Answer, CallStatus, Decided, EventKind, FaultClass, Turn, TurnEnd};
 
 const EVERY: [&str; 3] = ["allow_once", "allow_always", "reject_once"];
 
@@ -130,14 +130,45 @@ async fn the_decision_is_recorded_before_it_is_answered() {
 
 #[tokio::test]
 async fn a_command_that_ran_unasked_ends_the_turn_at_once() {
-    let (_, turn) = turn(async |peer| {
+    let play = async |peer: &mut Peer| {
         peer.call("1", "execute", ls()).await;
         peer.call_ended("1", "completed", 0).await;
         peer.expect("session/cancel").await;
-    })
-    .await;
+    };
+    let copilot = async |_: &ClientScene, peer: &mut Peer| play(peer).await;
+    let (_, turn) = turn_of(AgentKind::Copilot, copilot).await;
     assert_eq!(turn.undecided, ["execute ran without a decision: {\"command\":\"ls\"}"]);
-    assert_eq!(turn.end, TurnEnd::Interrupted);
+    assert_eq!((turn.end, turn.fault), (TurnEnd::Interrupted, None));
+    // Of an agent without hooks it is a matter of its settings.
+    let (_, turn) = self::turn(play).await;
+    assert_eq!((turn.end, turn.undecided.len()), (TurnEnd::Lost, 0));
+    let fault = turn.fault.expect("a fault");
+    assert_eq!(fault.class, FaultClass::Unasked);
+    let said = "the agent does not ask for permission (it ran execute `ls`): set it to ask";
+    assert!(fault.message.starts_with(said), "{}", fault.message);
+}
+
+#[tokio::test]
+async fn calls_run_unasked_where_the_user_lets_them() {
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
+    scene.allow_unasked();
+    let (turn, ()) = tokio::join!(scene.turn(), async {
+        peer.hello().await;
+        peer.open().await;
+        let prompt = peer.prompted().await;
+        peer.call("1", "execute", ls()).await;
+        peer.call_ended("1", "completed", 0).await;
+        peer.ask("2", json!({"command": "git push"}), &EVERY).await;
+        assert_eq!(peer.outcome().await.1["optionId"], "o2-reject_once");
+        peer.end_turn(&prompt).await;
+    });
+    assert_eq!((turn.fault, turn.undecided.len()), (None, 0));
+    let events = scene.events.events.lock().expect("events");
+    let decided = events.iter().find_map(|event| match event {
+        EventKind::ToolFinished { decided, .. } => Some(*decided),
+        _ => None,
+    });
+    assert_eq!(decided, Some(Decided::Unasked));
 }
 
 #[tokio::test]
@@ -164,7 +195,12 @@ async fn one_decision_is_good_for_one_call_even_under_the_same_id() {
         peer.expect("session/cancel").await;
     })
     .await;
-    assert_eq!((turn.undecided.len(), turn.calls.len()), (1, 2));
+    assert_eq!((unasked(&turn), turn.calls.len()), (true, 2));
+}
+
+/// Did the turn end because a call ran unasked?
+fn unasked(turn: &Turn) -> bool {
+    turn.fault.as_ref().is_some_and(|fault| fault.class == FaultClass::Unasked)
 }
 
 #[tokio::test]
@@ -191,7 +227,7 @@ async fn a_call_that_was_never_announced_is_followed_all_the_same() {
     })
     .await;
     assert_eq!(turn.calls[0].exit, Some(3));
-    assert_eq!(turn.undecided.len(), 1, "its kind is not known, so it needs a decision");
+    assert!(unasked(&turn), "its kind is not known, so it needs a decision");
 }
 
 #[tokio::test]
@@ -210,7 +246,7 @@ async fn what_was_denied_and_ran_all_the_same_is_told() {
         peer.expect("session/cancel").await;
         peer.end_turn(&prompt).await;
     });
-    assert_eq!(result.expect("recorded").undecided.len(), 1);
+    assert!(unasked(&result.expect("recorded")));
 }
 
 #[tokio::test]
@@ -294,7 +330,7 @@ async fn nothing_is_allowed_any_more_once_a_turn_is_cancelled() {
     })
     .await;
     assert_eq!(scene.decided(), [(Answer::Deny, "run.turn-over".to_owned())]);
-    assert_eq!(turn.end, TurnEnd::Interrupted);
+    assert_eq!(turn.end, TurnEnd::Lost);
 }
 
 #[tokio::test]

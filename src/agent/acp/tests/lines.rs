@@ -40,6 +40,50 @@ async fn noise_between_frames_is_passed_by() {
     assert_eq!(turn.fault, None);
 }
 
+#[tokio::test]
+async fn what_stands_before_the_first_message_on_its_line_is_passed_by() {
+    for before in [&b"\xef\xbb\xbf"[..], b"\x1b]0;agent\x07\x1b[?25l", b"Loading {config} ... "] {
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
+        let (turn, ()) = tokio::join!(scene.turn(), async {
+            peer.bytes(before).await;
+            peer.hello().await;
+            peer.open().await;
+            let prompt = peer.prompted().await;
+            // Later on, what looks like a message within a line is a log of one.
+            peer.bytes(b"sent {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n").await;
+            peer.say("here").await;
+            peer.end_turn(&prompt).await;
+        });
+        assert_eq!((turn.end, turn.said.as_str()), (TurnEnd::EndTurn, "here"));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_frames_its_messages_as_a_language_server_does_is_told_at_once() {
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
+    let client = async { scene.connect().await.introduce().await.expect_err("not understood") };
+    let (error, ()) = tokio::join!(client, async {
+        peer.expect("initialize").await;
+        peer.bytes(b"Content-Length: 20\r\n\r\n{\"jsonrpc\":\"2.0\"").await;
+    });
+    assert!(error.to_string().contains("`Content-Length`"), "{error}");
+    assert_eq!(error.fault().map(|fault| fault.class), Some(FaultClass::Protocol));
+}
+
+#[tokio::test]
+async fn half_of_a_surrogate_pair_is_replaced() {
+    let turn = turn(async |peer| {
+        let ask = r#"{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"1","title":"\ud83d","kind":"execute","rawInput":{"command":"ls \\\\ud83d \ude00"}},"options":[{"optionId":"yes","name":"\ud83d\ude00","kind":"allow_once"}]}}"#;
+        peer.bytes(format!("{ask}\n").as_bytes()).await;
+        assert_eq!(peer.outcome().await, (json!(77), json!({"outcome": "selected", "optionId": "yes"})));
+        let said = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\udc00b \ud83d\ude00 \\\\ud83d"}}}}"#;
+        peer.bytes(format!("{said}\n").as_bytes()).await;
+    })
+    .await;
+    assert_eq!(turn.said, "a\u{fffd}b \u{1f600} \\\\ud83d");
+    assert_eq!(turn.undecided, Vec::<String>::new());
+}
+
 async fn broken(play: impl AsyncFnOnce(&mut Peer)) -> String {
     let turn = turn(play).await;
     assert_eq!(turn.end, TurnEnd::Lost);
@@ -83,6 +127,20 @@ async fn a_line_that_never_ends_is_cut_off_at_its_limit() {
     })
     .await;
     assert!(said.contains("a line of more than 16 MiB"), "{said}");
+}
+
+#[tokio::test]
+async fn what_the_agent_says_when_we_hang_up_is_not_why() {
+    let (scene, mut peer) = ClientScene::new(AgentKind::Other);
+    let mut scene = scene.with_stderr(b"BrokenPipeError: [Errno 32] Broken pipe\n");
+    let (turn, ()) = tokio::join!(scene.turn_within(limits()), async {
+        peer.hello().await;
+        peer.open().await;
+        peer.prompted().await;
+        peer.bytes(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"stop\n").await;
+    });
+    let fault = turn.expect("recorded").fault.expect("a fault");
+    assert_eq!(fault.class, FaultClass::Protocol);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The client against recorded transcripts and against agents made of frames, all over
 //! pipes in this process.
 
+mod calls;
 mod client_scene;
 mod decisions;
 mod lines;

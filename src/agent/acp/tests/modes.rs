@@ -58,12 +58,49 @@ async fn a_mode_that_asks_already_is_left_alone() {
     open(modes("build", &["build", "plan"]), async |_| {}).await.expect("names of its own");
 }
 
+/// The modes of real agents, by what they say of themselves.
+#[tokio::test]
+async fn a_mode_is_chosen_by_its_id_its_name_and_its_description() {
+    let codex = ["read-only", "workspace-write", "agent", "agent-full-access"];
+    let (ask, approve) = (["ask", "accept-edits", "auto"], ["auto", "approve", "smart_approve"]);
+    for (current, all, wanted) in [
+        ("read-only", &codex[..], None),
+        ("agent", &codex[..], Some("read-only")),
+        ("accept-edits", &ask[..], Some("ask")),
+        ("auto", &approve[..], Some("approve")),
+        ("smart_approve", &approve[..], Some("approve")),
+    ] {
+        open(modes(current, all), async |peer| {
+            let Some(wanted) = wanted else { return };
+            let (id, params) = peer.expect("session/set_mode").await;
+            assert_eq!(params["modeId"], wanted, "{current}");
+            peer.answer(&id, json!({})).await;
+        })
+        .await
+        .expect("a session");
+    }
+    let mode = |id: &str, text: &str| json!({"id": id, "name": id, "description": text});
+    let all = [
+        mode("m1", "Auto-approves edits, and asks for the rest"),
+        mode("m2", "Runs commands without asking"),
+        mode("m3", "Prompts for approval"),
+    ];
+    let answer = json!({"modes": {"currentModeId": "m1", "availableModes": all}});
+    open(answer, async |peer| {
+        let (id, params) = peer.expect("session/set_mode").await;
+        assert_eq!(params["modeId"], "m3");
+        peer.answer(&id, json!({})).await;
+    })
+    .await
+    .expect("a session");
+}
+
 #[tokio::test]
 async fn an_agent_that_offers_no_mode_that_asks_is_not_used() {
     for mode in ["bypassPermissions", "yolo", "#autopilot", "full-access", "dontAsk"] {
         let error = open(modes(mode, &[mode]), async |_| {}).await.expect_err("refused");
         let fault = error.fault().expect("a fault");
-        assert_eq!(fault.class, FaultClass::Protocol);
+        assert_eq!(fault.class, FaultClass::Unasked);
         assert!(fault.message.contains(mode), "{}", fault.message);
     }
 }
@@ -106,7 +143,9 @@ async fn a_change_of_mode_or_setting_during_a_turn_is_an_alarm() {
             peer.expect("session/cancel").await;
             peer.end_turn(&prompt).await;
         });
-        let expected = format!("the agent changed to {said}, in which it asks for no permission");
-        assert_eq!(turn.undecided, [expected]);
+        let fault = turn.fault.expect("a fault");
+        assert_eq!(fault.class, FaultClass::Unasked);
+        let expected = format!("(it changed to {said})");
+        assert!(fault.message.contains(&expected), "{}", fault.message);
     }
 }

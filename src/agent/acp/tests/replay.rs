@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client_scene::{ClientScene, limits, prompt, within};
 use super::peer::Peer;
 use crate::agent::{AgentError, AgentKind, Session as _};
-use crate::model::{CallStatus, FaultClass, Turn, TurnEnd, Usage};
+use crate::model::{CallStatus, ContextFill, FaultClass, Turn, TurnEnd, Usage};
 
 /// Whether the CLI's hook is played too, and what it is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,6 +103,7 @@ async fn a_plain_answer_is_a_finished_turn_with_its_tokens() {
         end: TurnEnd::EndTurn,
         updates: 4,
         usage: Some(Usage { input: 100, output: 10, total: 110 }),
+        context: Some(ContextFill { used: 8683, size: 128_000 }),
         said: "Hello from script.".to_owned(),
         ..Turn::default()
     };

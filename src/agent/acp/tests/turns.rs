@@ -46,6 +46,34 @@ async fn silence_is_cancelled_after_the_idle_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_without_a_word_is_the_agent_s_failure_and_its_stderr_says_which() {
+    for (stderr, answer, class) in [
+        (&b"waiting\n"[..], None, FaultClass::Died),
+        (b"Error: 429 Too Many Requests\n", None, FaultClass::RateLimit),
+        (b"", Some("429 Too Many Requests"), FaultClass::RateLimit),
+        (b"", Some("cancelled"), FaultClass::Died),
+    ] {
+        let (scene, mut peer) = ClientScene::new(AgentKind::Other);
+        let mut scene = scene.with_stderr(stderr);
+        let (turn, ()) = tokio::join!(scene.turn_within(idle()), async {
+            peer.hello().await;
+            peer.open().await;
+            let prompt = peer.prompted().await;
+            let commands =
+                json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
+            peer.update(commands).await;
+            peer.expect("session/cancel").await;
+            if let Some(message) = answer {
+                peer.refuse(&prompt, json!({"code": -32603, "message": message})).await;
+            }
+        });
+        let turn = turn.expect("recorded");
+        assert_eq!(turn.end, TurnEnd::Lost);
+        assert_eq!(turn.fault.map(|fault| fault.class), Some(class), "{answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_idle_clock_stands_still_while_a_call_is_pending_and_the_total_one_does_not() {
     let turn = turn(AgentKind::Other, idle(), async |peer| {
         let prompt = peer.prompted().await;
@@ -89,6 +117,7 @@ async fn an_agent_that_does_not_hear_the_cancel_is_given_up_after_the_grace() {
         peer.hello().await;
         peer.open().await;
         peer.prompted().await;
+        peer.say("on my way").await;
         peer.expect("session/cancel").await;
         peer.expect("$/cancel_request").await;
         let (id, _) = peer.expect("session/close").await;
@@ -280,15 +309,9 @@ async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
         peer.update(call).await;
         drop(peer);
     });
-    assert_eq!(turn.undecided.len(), 1, "{:?}", turn.undecided);
-    assert_eq!(turn.said, "I begin");
-    if turn.end == TurnEnd::Lost {
-        let fault = turn.fault.expect("a fault");
-        assert_eq!(fault.class, FaultClass::Died);
-        assert!(fault.message.ends_with("its last output: Error: out of memory"), "{fault:?}");
-    } else {
-        assert_eq!(turn.end, TurnEnd::Interrupted, "the undecided call was seen first");
-    }
+    assert_eq!((turn.said.as_str(), turn.end), ("I begin", TurnEnd::Lost));
+    let class = turn.fault.map(|fault| fault.class);
+    assert_eq!(class, Some(FaultClass::Unasked), "a new process would not ask, either");
 }
 
 #[tokio::test]
