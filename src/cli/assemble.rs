@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::process::Child;
 use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
@@ -29,6 +30,7 @@ use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::harness::harness_table;
+use super::keep_awake::keep_awake;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
@@ -42,11 +44,12 @@ use crate::config::Settings;
 use crate::engine::{BaselineRun, Jobs, LessonUse, Limits, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
+use crate::model::{CommitPrefix, EventKind, ExitCode, ProofMode, Record, Reporter, Task, Tier};
 use crate::recipe::Bridge;
-use crate::report::LiveLine;
+use crate::report::LiveLines;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
+use crate::sys::shutdown::Shutdown;
 use crate::verify::{
     Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
     RoomFolders, UNSIGNED,
@@ -77,7 +80,7 @@ pub(super) async fn assemble(
         (None, true) => Show::Json,
         (None, false) => Show::People,
     };
-    let (screen, live) = screen::screen(show, clock);
+    let (screen, live) = screen::screen(show, clock, args.detail.detail());
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
         None => screen,
@@ -104,10 +107,18 @@ pub(super) async fn assemble(
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
+    let awake = match args.keep_awake && args.worker.is_none() {
+        true => or_notice(keep_awake().await.map(Some), &mut recording.notices),
+        false => None,
+    };
+    if args.worker.is_none() {
+        tell_of_signal(&claim.stop, &recording.events);
+    }
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
-    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
+    let parts =
+        Prepared { claim, plan, jobs, gateway, scratch, beat, awake, recording, walls, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
     Ok(Assembled { parts, guards, on_end })
 }
@@ -154,6 +165,7 @@ struct Prepared {
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
     beat: Heartbeat,
+    awake: Option<Child>,
     recording: Recording,
     walls: Arc<RunWalls>,
     clock: Clock,
@@ -165,7 +177,8 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, awake, recording, walls, clock } =
+        ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -258,8 +271,27 @@ async fn finish(
         _server: mount.server,
         _scratch: scratch,
         _heartbeat: beat,
+        _awake: awake,
     };
     Ok((parts, guards))
+}
+
+/// Says at the first signal what happens now, and what a second one does.
+fn tell_of_signal(stop: &Shutdown, events: &Arc<Emitter>) {
+    let (stop, events) = (stop.clone(), Arc::downgrade(events));
+    tokio::spawn(async move {
+        stop.token().cancelled().await;
+        let again = if stop.signal() == Some(2) { "Ctrl-C again" } else { "another signal" };
+        let message = format!(
+            "ending the turn and cleaning up, which takes a few seconds; {again} kills everything at \
+             once, and the next run cleans up"
+        );
+        if let Some(Err(error)) =
+            events.upgrade().map(|it| it.record(EventKind::Notice { message }))
+        {
+            tracing::warn!(%error, "cannot record that a signal came");
+        }
+    });
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.
@@ -300,7 +332,7 @@ struct Screen {
     asks: Asks,
     reporter: Box<dyn Reporter>,
     /// The terminal's live line, which a question must not draw over.
-    live: Option<LiveLine>,
+    live: Option<LiveLines>,
 }
 
 /// The journal, the audit and the gate that writes to both.

@@ -34,6 +34,7 @@ mod inert;
 mod init;
 mod issue;
 mod json_error;
+mod keep_awake;
 mod launch;
 mod log;
 mod loopback;
@@ -78,6 +79,7 @@ mod usage;
 mod verify_branch;
 mod view;
 mod walls;
+mod watch;
 mod ways_out;
 mod words_of_run;
 mod worker;
@@ -159,6 +161,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Orchestrate(args)) => orchestrate::orchestrate(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
+        Some(Command::Watch(args)) => watch::watch(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),

@@ -38,6 +38,7 @@ impl Run {
             start: self.state.start.clone(),
             criteria: Totals { total: task.criteria.len(), open },
             max_iterations: parts.limits.iterations,
+            max_seconds: parts.limits.duration.map(|most| most.as_secs()),
             human: parts.preflight.human.paths().count(),
         })?;
         for message in &parts.notices {

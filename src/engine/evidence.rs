@@ -264,6 +264,7 @@ impl Run {
             fixed: Vec::new(),
             twice: Vec::new(),
             cell: crate::model::Cell::Work,
+            place_in: None,
         }
     }
 

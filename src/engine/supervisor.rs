@@ -74,7 +74,12 @@ impl Run {
         };
         let delay = self.within_the_run(delay);
         let until = now + delay;
-        self.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
+        self.parts.events.record(EventKind::Waiting {
+            until,
+            reason: fault.message.clone(),
+            fault: Some(fault.class),
+            worker: None,
+        })?;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
             () = self.parts.stop.token().cancelled() => {}

@@ -142,6 +142,7 @@ impl Rollup {
             | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::Waiting { .. }
+            | EventKind::Activity { .. }
             | EventKind::RunEnded { .. } => {}
         }
     }

@@ -150,15 +150,6 @@ pub(super) fn call(tool: &str, input: &Value) -> String {
     format!("{} `{}`", shown(tool, 40), shown(&text, CRITERION))
 }
 
-/// The same where there is little room: of a path, its end.
-pub(super) fn short_call(tool: &str, input: &Value) -> String {
-    let path =
-        ["path", "file_path", "fileName"].into_iter().find_map(|key| input.get(key)?.as_str());
-    let Some(path) = path else { return call(tool, input) };
-    let end = path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..]);
-    format!("{} `{}`", shown(tool, 40), shown(end, CRITERION))
-}
-
 /// The word for a proof.
 pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
@@ -325,6 +316,8 @@ fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>, denied: Option
     };
     let kept =
         kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
+    // The lines above have the reason.
+    let denied = denied.map(|denied| denied.split_once(": ").map_or(denied, |(often, _)| often));
     let denied = denied.map_or_else(String::new, |denied| format!("; {}", message(denied)));
     format!("STUCK {}: no attempts left, {then}{kept}{denied}", criterion(key))
 }

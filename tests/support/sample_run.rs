@@ -3,12 +3,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
-    AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
-    Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
-    EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
-    History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair, RunId, RunSummary,
-    SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage,
-    Verdict, VerdictResult, Weight,
+    Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, ChangeKind, CheckResult,
+    CheckStatus, Checkpoint, CommitSeen, ContextUse, CriterionKey, CriterionSummary, Cut, Decided,
+    Event, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
+    GivenWith, History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair, RunId,
+    RunSummary, SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd,
+    Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -267,6 +267,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 start: None,
                 criteria: Totals { total: 4, open: 3 },
                 max_iterations: 20,
+                max_seconds: None,
                 human: 0,
             },
         ),
@@ -400,6 +401,8 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             Waiting {
                 until: at("2026-11-21T15:00:00Z"),
                 reason: "rate limit, the CLI's log says so".to_owned(),
+                fault: Some(FaultClass::RateLimit),
+                worker: None,
             },
         ),
         (3_360_000, prompt(3, false)),
@@ -552,6 +555,27 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         ),
         (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7, attempt: 1 }),
         (0, WorkerHandedIn { worker: 2, criterion: key(RETRY) }),
+        (
+            0,
+            EventKind::Activity {
+                worker: None,
+                activity: Activity::Alive {
+                    context: Some(ContextUse { used: 82_000, size: 200_000 }),
+                },
+            },
+        ),
+        (
+            0,
+            EventKind::Activity {
+                worker: None,
+                activity: Activity::Checking {
+                    command: "make log".to_owned(),
+                    cell: Cell::Work,
+                    number: 2,
+                    of: 5,
+                },
+            },
+        ),
         (
             10,
             RunEnded {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
-use crate::model::CallStatus;
+use crate::model::{CallStatus, ContextUse};
 
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
@@ -45,6 +45,8 @@ pub(super) struct SessionState {
     pub(super) started: Instant,
     pub(super) last: Instant,
     pub(super) updates: u64,
+    /// How full the context is, if the agent reports it.
+    pub(super) context: Option<ContextUse>,
     pub(super) unknown: BTreeSet<String>,
     pub(super) said: String,
     /// The text after the last call.
@@ -63,6 +65,7 @@ impl SessionState {
             started: now,
             last: now,
             updates: 0,
+            context: None,
             unknown: BTreeSet::new(),
             said: String::new(),
             words: LastWords::default(),

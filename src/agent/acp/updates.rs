@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use super::convert;
 use super::session_state::{CallUpdate, ObservedCall, SessionState};
+use crate::model::ContextUse;
 
 /// The state of every session.
 #[derive(Default)]
@@ -169,6 +170,10 @@ impl Updates {
                     return;
                 };
                 seen.widened.get_or_insert(setting);
+            }
+            SessionUpdate::UsageUpdate(usage) => {
+                seen.context = Some(ContextUse { used: usage.used, size: usage.size });
+                return;
             }
             // Kinds without meaning for a turn, and those of later schema versions, are only
             // signs of life.

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
+use crate::report::Detail;
 
 /// The default of `jobs` for a plan.
 pub(crate) const PLAN_JOBS: u32 = 3;
@@ -30,6 +31,11 @@ pub(crate) struct RunArgs {
     /// Check everything and show the first prompt, without starting the agent
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
+    /// Keep this machine awake during the run (with `systemd-inhibit` or `caffeinate`)
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
     /// Run only if TASK.md, apart from its ticks, has this digest (passed by `mcp serve`)
     #[arg(long, value_name = "DIGEST", hide = true)]
     pub(crate) only_as: Option<String>,
@@ -39,6 +45,27 @@ pub(crate) struct RunArgs {
     /// The plan that the run carries out.
     #[arg(skip)]
     pub(crate) plan: Option<TellPlan>,
+}
+
+/// How much of a run is shown.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct DetailArgs {
+    /// Also print each call and each check
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print results only
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+impl DetailArgs {
+    pub(crate) fn detail(self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (false, true) => Detail::Verbose,
+            (false, false) => Detail::Normal,
+        }
+    }
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment
