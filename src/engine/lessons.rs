@@ -121,6 +121,13 @@ pub fn lessons_for(root: &Path, criterion: &str) -> Vec<String> {
     chosen(&read(root), criterion)
 }
 
+/// The lesson about a criterion, if there is one.
+pub fn lesson_about(root: &Path, criterion: &str) -> Option<String> {
+    let head = format!("- {}; failed first: ", one_line(criterion));
+    let text = read(root);
+    lessons(&text).rfind(|line| line.starts_with(&head)).map(|line| line[2..].to_owned())
+}
+
 impl Run {
     /// The lessons for the prompt of a criterion.
     pub(super) fn lessons_for(&self, criterion: &str) -> Vec<String> {

@@ -64,9 +64,9 @@ pub use error::EngineError;
 pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
-pub use lessons::{LESSONS, lessons_for};
+pub use lessons::{LESSONS, lesson_about, lessons_for};
 pub use order::{Skipped, skipped, standings};
-pub use past_runs::{BEAT, PULSE, dead_run_task};
+pub use past_runs::{BEAT, PULSE, dead_run_task, did_work, layout_of, runs_of};
 pub use providers::{InjectedEvent, Providers};
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,

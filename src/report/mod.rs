@@ -29,7 +29,9 @@ pub use detail::Detail;
 pub use format::{count, details, harmless, judged, message, outcome, reopened};
 pub use json::Json;
 pub use live_lines::{Canvas, LiveLines, Refresh};
-pub use night::{Changes, Night, NightCriterion, html, markdown, text};
+pub use night::{
+    Changes, Night, NightCriterion, criteria_lines, html, markdown, night_criteria, screen, text,
+};
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};

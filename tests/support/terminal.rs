@@ -26,6 +26,11 @@ impl Terminal {
         contents.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
+    /// The same with its colors.
+    pub(crate) fn contents_formatted(&self) -> Vec<u8> {
+        self.lock().0.screen().contents_formatted()
+    }
+
     /// Everything that was written.
     pub(crate) fn written(&self) -> String {
         self.lock().1.clone()

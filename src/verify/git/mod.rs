@@ -8,8 +8,10 @@
 mod alternates;
 mod back;
 mod branch;
+mod bundle;
 mod clashes;
 mod content;
+mod diffstat;
 mod dissolve;
 mod edited;
 mod excludes;
@@ -42,6 +44,7 @@ mod tree_files;
 mod write;
 
 pub use branch::BranchCommit;
+pub use bundle::{BundleLimits, BundleRefs, take_bundle};
 pub use clashes::clashes;
 pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;
