@@ -117,8 +117,8 @@ pub(super) async fn assemble(
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
-    let parts =
-        Prepared { claim, plan, jobs, gateway, scratch, beat, awake, recording, walls, clock };
+    let beat = (beat, awake);
+    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
     Ok(Assembled { parts, guards, on_end })
 }
@@ -164,8 +164,7 @@ struct Prepared {
     jobs: Option<Jobs>,
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
-    beat: Heartbeat,
-    awake: Option<Child>,
+    beat: (Heartbeat, Option<Child>),
     recording: Recording,
     walls: Arc<RunWalls>,
     clock: Clock,
@@ -177,8 +176,7 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, awake, recording, walls, clock } =
-        ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -270,8 +268,7 @@ async fn finish(
         _excludes: claim.excludes,
         _server: mount.server,
         _scratch: scratch,
-        _heartbeat: beat,
-        _awake: awake,
+        _alive: beat,
     };
     Ok((parts, guards))
 }

@@ -22,7 +22,7 @@ pub struct LiveView {
     pub criteria: Totals,
     /// Seconds it may take, if there is a limit.
     pub max_seconds: Option<u64>,
-    /// How full the context of the agent is.
+    /// How full the context of the agent in its own tree is.
     pub context: Option<ContextUse>,
     /// What happens in its own tree; none if nothing does.
     pub own: Option<Work>,
@@ -226,7 +226,7 @@ impl LiveView {
     }
 
     fn take(&mut self, worker: Option<usize>, activity: &Activity, at: DateTime<Utc>) {
-        if let Activity::Alive { context: Some(context) } = activity {
+        if let (None, Activity::Alive { context: Some(context) }) = (worker, activity) {
             self.context = Some(*context);
         }
         let work = match worker {
@@ -237,6 +237,12 @@ impl LiveView {
             work.heard = at;
             work.take(activity);
         }
+    }
+
+    /// Does everyone who has work wait?
+    pub fn waits(&self) -> bool {
+        let mut all = self.workers.values().chain(&self.own).map(|work| &work.doing).peekable();
+        all.peek().is_some() && all.all(|it| matches!(it, Doing::Waiting { .. } | Doing::Idle))
     }
 
     /// The agent was heard of, in a turn in the run's own tree. What a worker's turn was comes

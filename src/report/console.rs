@@ -158,7 +158,7 @@ impl Console {
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {
-                format::standing(&event.kind).iter().for_each(|line| self.print(line));
+                format::standing_below(&event.kind).iter().for_each(|line| self.print(line));
             }
             EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }

@@ -316,8 +316,6 @@ fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>, denied: Option
     };
     let kept =
         kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
-    // The lines above have the reason.
-    let denied = denied.map(|denied| denied.split_once(": ").map_or(denied, |(often, _)| often));
     let denied = denied.map_or_else(String::new, |denied| format!("; {}", message(denied)));
     format!("STUCK {}: no attempts left, {then}{kept}{denied}", criterion(key))
 }
@@ -340,6 +338,15 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
         EventKind::CriterionReopened { criterion, reason } => reopened(criterion, reason),
         _ => return None,
     })
+}
+
+/// The same below the line of the verdict, which has the reason of the denials.
+pub(super) fn standing_below(kind: &EventKind) -> Option<String> {
+    let mut kind = kind.clone();
+    if let EventKind::CriterionBlocked { denied: Some(denied), .. } = &mut kind {
+        denied.truncate(denied.find(": ").unwrap_or(denied.len()));
+    }
+    standing(&kind)
 }
 
 /// A criterion that was proven and is not any more.

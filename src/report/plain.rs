@@ -120,7 +120,7 @@ impl Plain {
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {
-                format::standing(&event.kind).into_iter().collect()
+                format::standing_below(&event.kind).into_iter().collect()
             }
             EventKind::TaskCheckFailed { reason, .. } => vec![format::task_check_failed(reason)],
             EventKind::GatewayStarted { .. }

@@ -12,11 +12,12 @@ use crate::events::{Doing, LiveView, Work};
 use crate::model::{Cell, ContextUse, FaultClass, Totals};
 use crate::sys::clock::Clock;
 
-/// Columns of a line before the criterion, and the most of the criterion.
-const LEFT: usize = 18;
-const CRITERION: usize = 50;
+/// Columns that a criterion may take: the most with which what happens now is not cut.
+const CRITERION: [usize; 3] = [50, 22, 12];
 /// Columns that a command may take in a line.
 const COMMAND: usize = 120;
+/// The same for a check, so that its place in the list is seen.
+const CHECK: usize = 60;
 /// Milliseconds without a sign of life that are not worth a word.
 const LIVELY: u64 = 11_000;
 
@@ -32,15 +33,22 @@ impl Scene {
         if self.live.own.is_none() && self.live.workers.is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![self.head(width)];
         let several = !self.live.workers.is_empty();
         let own = self.live.own.iter().map(|work| (String::new(), work));
         let workers = self.live.workers.iter().map(|(worker, work)| (worker.to_string(), work));
-        for (label, work) in workers.chain(own) {
-            let label = if several { format!("{label:>2}  ") } else { label };
-            lines.push(format!("  {label}{}", self.row(work, width)));
-        }
-        lines
+        let rows: Vec<Row> = workers
+            .chain(own)
+            .map(|(label, work)| {
+                let label = if several { format!("{label:>2}  ") } else { label };
+                self.row(label, work)
+            })
+            .collect();
+        let fits = |room: &usize| {
+            rows.iter().all(|row| measure_text_width(&row.with(*room, false)) <= width)
+        };
+        let room = CRITERION.into_iter().find(fits).unwrap_or(CRITERION[2]);
+        let rows = rows.iter().map(|row| row.with(room, true));
+        std::iter::once(self.head(width)).chain(rows).collect()
     }
 
     fn now(&self) -> DateTime<Utc> {
@@ -72,24 +80,21 @@ impl Scene {
         parts.join(" · ")
     }
 
-    fn row(&self, work: &Work, width: usize) -> String {
+    fn row(&self, label: String, work: &Work) -> Row {
         let doing = work.doing();
-        if doing == Doing::Idle {
-            return format!("{:11}  idle", since(work, self.now()));
-        }
-        let mut parts = vec![format!("{:11}", since(work, self.now()))];
-        if let Some(key) = &work.criterion {
-            let room = (width / 2).saturating_sub(LEFT).clamp(10, CRITERION);
-            parts
-                .push(format::filled(&format!("\"{}\"", format::shown(&key.text, room)), room + 2));
-        }
-        parts.extend((work.attempt > 1).then(|| format!("attempt {}", work.attempt)));
-        parts.push(self.words(&doing, work.heard));
+        let since = format::duration(format::millis(work.since, self.now()));
+        let mut more = Vec::new();
+        more.extend((work.attempt > 1).then(|| format!("attempt {}", work.attempt)));
         let counters = self.live.view.current.as_ref().map(|it| it.counters).unwrap_or_default();
         if self.live.workers.is_empty() && counters.denied > 0 {
-            parts.push(format!("{} denied", format::grouped(counters.denied)));
+            more.push(format!("{} denied", format::grouped(counters.denied)));
         }
-        parts.join("  ")
+        Row {
+            left: format!("  {label}{since:11}"),
+            criterion: work.criterion.as_ref().map(|key| key.text.clone()),
+            now: self.words(&doing, work.heard),
+            more,
+        }
     }
 
     fn words(&self, doing: &Doing, heard: DateTime<Utc>) -> String {
@@ -105,8 +110,7 @@ impl Scene {
             Doing::SettingUp(command) => format!("setting up: {}", format::shown(command, COMMAND)),
             Doing::Checking { command, cell, place: (number, of) } => {
                 let place = if *of > 1 { format!(" ({number} of {of})") } else { String::new() };
-                let room = COMMAND.min(60);
-                format!("{}: {}{place}", checking(*cell), format::shown(command, room))
+                format!("{}: {}{place}", checking(*cell), format::shown(command, CHECK))
             }
             Doing::Recipe(step) => format!("recipe: {}", format::shown(step, COMMAND)),
             Doing::Waiting { until, fault } => {
@@ -125,16 +129,34 @@ impl Scene {
         };
         let Totals { total, open } = self.live.criteria;
         let done = total.saturating_sub(open);
-        let waits = self.live.view.waiting.is_some();
-        let (word, state) = if waits { (" (waiting)", 4) } else { ("", 1) };
+        let (word, state) = if self.live.waits() { (" (waiting)", 4) } else { ("", 1) };
         let percent = (done * 100).checked_div(total).unwrap_or(0);
         let task = format::shown(&start.task, 30);
         format!("\x1b]0;ralph: {task} {done}/{total}{word}\x07\x1b]9;4;{state};{percent}\x07")
     }
 }
 
-fn since(work: &Work, now: DateTime<Utc>) -> String {
-    format::duration(format::millis(work.since, now))
+/// The parts of a line.
+struct Row {
+    left: String,
+    criterion: Option<String>,
+    now: String,
+    more: Vec<String>,
+}
+
+impl Row {
+    /// The line, with so many columns for the criterion.
+    fn with(&self, room: usize, more: bool) -> String {
+        let mut parts = vec![self.left.clone()];
+        parts.extend(
+            self.criterion.as_ref().map(|text| {
+                format::filled(&format!("\"{}\"", format::shown(text, room)), room + 2)
+            }),
+        );
+        parts.push(self.now.clone());
+        parts.extend(self.more.iter().filter(|_| more).cloned());
+        parts.join("  ")
+    }
 }
 
 /// `8 h`, `90 min`.

@@ -31,8 +31,8 @@ pub(in crate::cli) struct RunGuards {
     pub(super) _excludes: ExcludesWatch,
     pub(super) _server: GuardServer,
     pub(super) _scratch: Scratch,
-    pub(super) _heartbeat: Heartbeat,
-    pub(super) _awake: Option<Child>,
+    /// That the run lives, and the program that keeps the machine awake.
+    pub(super) _alive: (Heartbeat, Option<Child>),
 }
 
 impl RunGuards {
