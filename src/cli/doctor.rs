@@ -8,6 +8,8 @@
 mod bridge;
 mod commit_hooks;
 mod finding;
+mod other_agent;
+mod token;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,9 +115,13 @@ fn look(
         let hint = "list the models with `copilot help config`, and name one with --model";
         findings.push(DoctorFinding::note("model", notice.trim_start_matches("model: "), hint));
     }
+    if settings.agent.is_none() && !launch::own_provider() {
+        findings.extend(token::finding(&environment::variable));
+    }
     match command {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
+                findings.extend(other_agent::findings(&command));
                 agent(&place, &settings, &command, choice.model, findings).await;
                 if args.deep {
                     findings.push(deep(&command).await);
@@ -210,7 +216,10 @@ async fn agent(
         Err(error) => {
             let class = error.fault().map(|fault| fault.class);
             let name = if class == Some(FaultClass::Auth) { "login" } else { "session" };
-            return findings.push(DoctorFinding::bad(name, &Failure::from(error)));
+            let finding = DoctorFinding::bad(name, &Failure::from(error));
+            let other = command.login().filter(|_| name == "login").map(str::to_owned);
+            let hint = other.or_else(|| finding.hint.clone());
+            return findings.push(DoctorFinding { hint, ..finding });
         }
     };
     findings.push(DoctorFinding::good("login", "opened a session"));

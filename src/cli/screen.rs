@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::print::Unarmed;
 use super::tell_run::TellRun;
 use crate::model::Reporter;
 use crate::report::{ActivityLog, Console, CostLog, Detail, Json, LiveLines, Plain, ProgressMd};
@@ -50,7 +51,7 @@ pub(super) fn screen(
     clock: Clock,
     detail: Detail,
 ) -> (Box<dyn Reporter>, Option<LiveLines>) {
-    let out = || Box::new(std::io::stdout());
+    let out = || Box::new(Unarmed::new(std::io::stdout()));
     match show {
         Show::Json => (Box::new(Json::new(out())), None),
         Show::Run => (Box::new(TellRun), None),

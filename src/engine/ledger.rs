@@ -116,6 +116,8 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+    /// Logs in to an agent other than the Copilot CLI.
+    pub log_in: Option<&'static str>,
 }
 
 /// The use of lessons in a run.

@@ -246,5 +246,6 @@ fn commands() -> NextCommands {
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),
         review: "git log --oneline".to_owned(),
+        log_in: None,
     }
 }
