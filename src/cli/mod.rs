@@ -28,6 +28,7 @@ mod failure;
 mod gateway;
 mod gc;
 mod guardian;
+mod hand_over;
 mod harness;
 mod hook;
 mod hooks;
@@ -36,7 +37,10 @@ mod init;
 mod issue;
 mod json_error;
 mod keep_awake;
+mod land;
+mod landing;
 mod launch;
+mod list;
 mod log;
 mod loopback;
 mod mcp;
@@ -70,6 +74,7 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod signing;
 mod standing;
 mod status;
 mod step;
@@ -166,6 +171,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
         Some(Command::Watch(args)) => watch::watch(directory, &args),
+        Some(Command::Land(args)) => land::land(directory, &args),
+        Some(Command::List(args)) => list::list(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),

@@ -14,6 +14,7 @@ mod tier;
 
 mod audit;
 mod commands;
+mod fleet;
 mod plans;
 mod preflight;
 mod rehearse;
