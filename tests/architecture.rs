@@ -337,7 +337,6 @@ fn foreign_libraries_stand_behind_one_door_each() {
         ("backoff", &["engine/restart_delay.rs"]),
         ("brush_parser", &["guard/"]),
         ("handlebars", &["prompt/"]),
-        ("indicatif", &["report/"]),
         ("clap", &["cli/"]),
     ] {
         assert_eq!(strangers(library, doors), Vec::<String>::new(), "{library}");

@@ -32,7 +32,7 @@ pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
 };
-pub(super) use self::run::{PLAN_JOBS, RunArgs, SettingArgs};
+pub(super) use self::run::{DetailArgs, PLAN_JOBS, RunArgs, SettingArgs};
 pub(super) use self::words::{attached, leading_directory};
 
 /// Runs a coding agent unattended until every criterion of a task is met, as git and your checks
@@ -174,6 +174,12 @@ Exit codes: 0 everything landed, 4 something did not; otherwise as a run.")]
     Land(LandArgs),
     /// Print the events of a run
     Log(LogArgs),
+    /// Show a run that was started elsewhere, as its own terminal does
+    #[command(
+        after_help = "Reads the journal, and changes nothing. Ends with the run; Ctrl-C ends \
+only `watch`."
+    )]
+    Watch(WatchArgs),
     /// Report what a run did: outcome, criteria, changes since the last run, denials, and cost
     #[command(
         after_help = "Without a flag it is plain text. The HTML is one page that needs nothing \
@@ -360,6 +366,19 @@ pub(crate) struct LogArgs {
     /// Print the events as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Flags of `watch`.
+#[derive(Args, Debug)]
+pub(crate) struct WatchArgs {
+    /// A task, for its newest run, or the name of a run [default: the newest run of any task]
+    #[arg(value_name = "TASK|RUN")]
+    pub(crate) of: Option<String>,
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
+    /// End with the exit code of the run
+    #[arg(long)]
+    pub(crate) exit_status: bool,
 }
 
 /// Flags of `report`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{AskHuman, HumanReply, Question};
 use crate::hooks::ASK_LIMIT;
-use crate::report::LiveLine;
+use crate::report::LiveLines;
 use crate::sys::tty;
 
 /// How long a question waits. Must be less than the hook waits for the answer.
@@ -22,7 +22,7 @@ const MOST_WHY: usize = 500;
 
 /// Asks at the terminal, one question at a time; `None` if there is no terminal. The live line is
 /// hidden while a question waits.
-pub(super) fn at_the_terminal(live: Option<LiveLine>) -> Option<AskHuman> {
+pub(super) fn at_the_terminal(live: Option<LiveLines>) -> Option<AskHuman> {
     let terminal = Mutex::new(tty::terminal()?);
     Some(Box::new(move |question: &Question<'_>| {
         if !fits(question) {

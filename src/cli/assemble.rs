@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::process::Child;
 use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
@@ -30,6 +31,7 @@ use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::hand_over::HandOver;
 use super::harness::harness_table;
+use super::keep_awake::keep_awake;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
@@ -47,11 +49,14 @@ use crate::engine::{
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier, UnaskedCalls};
+use crate::model::{
+    CommitPrefix, EventKind, ExitCode, ProofMode, Record, Reporter, Task, Tier, UnaskedCalls,
+};
 use crate::recipe::Bridge;
-use crate::report::LiveLine;
+use crate::report::LiveLines;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
+use crate::sys::shutdown::Shutdown;
 use crate::verify::{
     Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
     RoomFolders,
@@ -84,7 +89,7 @@ pub(super) async fn assemble(
         (None, true) => Show::Json,
         (None, false) => Show::People,
     };
-    let (screen, live) = screen::screen(show, clock);
+    let (screen, live) = screen::screen(show, clock, args.detail.detail());
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
         None => screen,
@@ -116,9 +121,17 @@ pub(super) async fn assemble(
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
+    let awake = match args.keep_awake && args.worker.is_none() {
+        true => or_notice(keep_awake().await.map(Some), &mut recording.notices),
+        false => None,
+    };
+    if args.worker.is_none() {
+        tell_of_signal(&claim.stop, &recording.events);
+    }
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
+    let beat = (beat, awake);
     let only = plan.only.as_ref().map(criterion_name);
     let parts =
         Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
@@ -169,7 +182,7 @@ struct Prepared {
     jobs: Option<Jobs>,
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
-    beat: Heartbeat,
+    beat: (Heartbeat, Option<Child>),
     recording: Recording,
     walls: Arc<RunWalls>,
     signing: Signing,
@@ -269,9 +282,27 @@ async fn finish(
         _excludes: claim.excludes,
         _server: mount.server,
         _scratch: scratch,
-        _heartbeat: beat,
+        _alive: beat,
     };
     Ok((parts, guards))
+}
+
+/// Says at the first signal what happens now, and what a second one does.
+fn tell_of_signal(stop: &Shutdown, events: &Arc<Emitter>) {
+    let (stop, events) = (stop.clone(), Arc::downgrade(events));
+    tokio::spawn(async move {
+        stop.token().cancelled().await;
+        let again = if stop.signal() == Some(2) { "Ctrl-C again" } else { "another signal" };
+        let message = format!(
+            "ending the turn and cleaning up, which takes a few seconds; {again} kills everything at \
+             once, and the next run cleans up"
+        );
+        if let Some(Err(error)) =
+            events.upgrade().map(|it| it.record(EventKind::Notice { message }))
+        {
+            tracing::warn!(%error, "cannot record that a signal came");
+        }
+    });
 }
 
 /// What drives the agent.
@@ -333,7 +364,7 @@ struct Screen {
     asks: Asks,
     reporter: Box<dyn Reporter>,
     /// The terminal's live line, which a question must not draw over.
-    live: Option<LiveLine>,
+    live: Option<LiveLines>,
 }
 
 /// The journal, the audit and the gate that writes to both.

@@ -15,7 +15,7 @@ use super::told::{last_told, unreadable};
 use crate::engine::runs_of;
 use crate::events::{JOURNAL_FILE, JournalLine, follow, journals, read};
 use crate::model::{Event, EventKind, ExitCode, Reporter};
-use crate::report::{Json, Plain, StreamLines, details};
+use crate::report::{Detail, Json, Plain, StreamLines, details};
 use crate::sys::clock::Clock;
 use crate::task::TaskError;
 
@@ -29,7 +29,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     } else if args.stream.is_some() {
         Box::new(StreamLines::new(out, Clock::system()))
     } else {
-        Box::new(Plain::new(out, Clock::system(), 100))
+        Box::new(Plain::new(out, Clock::system(), 100, Detail::Normal))
     };
     let is_text = !args.json && args.stream.is_none();
     let (mut streams, mut shown) = (BTreeSet::new(), false);
@@ -74,7 +74,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
 }
 
 /// Prints what stopped a run. A live run ends with it as its error.
-fn say_why(kind: &EventKind) -> std::io::Result<()> {
+pub(super) fn say_why(kind: &EventKind) -> std::io::Result<()> {
     let EventKind::RunEnded { outcome, .. } = kind else { return Ok(()) };
     let lines: String = details(outcome).map(|line| format!("  {line}\n")).collect();
     Unarmed::new(std::io::stdout()).write_all(lines.as_bytes())

@@ -36,6 +36,7 @@ mod inert;
 mod init;
 mod issue;
 mod json_error;
+mod keep_awake;
 mod land;
 mod landing;
 mod launch;
@@ -86,6 +87,7 @@ mod usage;
 mod verify_branch;
 mod view;
 mod walls;
+mod watch;
 mod ways_out;
 mod words_of_run;
 mod worker;
@@ -168,6 +170,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Orchestrate(args)) => orchestrate::orchestrate(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
+        Some(Command::Watch(args)) => watch::watch(directory, &args),
         Some(Command::Land(args)) => land::land(directory, &args),
         Some(Command::List(args)) => list::list(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::print::Unarmed;
 use super::tell_run::TellRun;
 use crate::model::Reporter;
-use crate::report::{ActivityLog, Console, CostLog, Json, LiveLine, Plain, ProgressMd};
+use crate::report::{ActivityLog, Console, CostLog, Detail, Json, LiveLines, Plain, ProgressMd};
 use crate::sys::clock::Clock;
 use crate::verify::{Layout, PROGRESS};
 
@@ -46,17 +46,21 @@ fn files(root: &Path, layout: &Layout, clock: Clock) -> (ProgressMd, ActivityLog
 }
 
 /// The reporter that prints, and the live line, if it draws one.
-pub(super) fn screen(show: Show, clock: Clock) -> (Box<dyn Reporter>, Option<LiveLine>) {
+pub(super) fn screen(
+    show: Show,
+    clock: Clock,
+    detail: Detail,
+) -> (Box<dyn Reporter>, Option<LiveLines>) {
     let out = || Box::new(Unarmed::new(std::io::stdout()));
     match show {
         Show::Json => (Box::new(Json::new(out())), None),
         Show::Run => (Box::new(TellRun), None),
-        Show::People => match Console::stdout(clock) {
+        Show::People => match Console::stdout(clock, detail) {
             Some(console) => {
-                let live = console.live_line();
+                let live = console.live_lines();
                 (Box::new(console), Some(live))
             }
-            None => (Box::new(Plain::new(out(), clock, 100)), None),
+            None => (Box::new(Plain::new(out(), clock, 100, detail)), None),
         },
     }
 }

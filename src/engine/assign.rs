@@ -225,10 +225,15 @@ impl Run {
             Heard::Event(kind) => {
                 let Some(work) = &mut seat.work else { return Ok(()) };
                 work.waiting = matches!(*kind, EventKind::Waiting { .. });
-                // Whoever looks wants to know of it now.
-                match work.waiting {
-                    true => self.ledger.parts.events.record(*kind)?,
-                    false => work.events.push(*kind),
+                match *kind {
+                    // Whoever looks wants to know of it now.
+                    EventKind::Waiting { until, reason, fault, .. } => {
+                        let worker = Some(worker);
+                        let waits = EventKind::Waiting { until, reason, fault, worker };
+                        self.ledger.parts.events.record(waits)?;
+                    }
+                    EventKind::Activity { .. } => {}
+                    kind => work.events.push(kind),
                 }
             }
             Heard::Work(work, kept) => {

@@ -42,6 +42,7 @@ impl Ledger {
             start: self.state.start.clone(),
             criteria: Totals { total: task.criteria.len(), open },
             max_iterations: parts.limits.iterations,
+            max_seconds: parts.limits.duration.map(|most| most.as_secs()),
             human: parts.preflight.human.paths().count(),
         })?;
         for message in &parts.notices {

@@ -1,4 +1,4 @@
-//! Verify commands that end when a token is cancelled.
+//! Verify commands that end when a token is cancelled, and that people are told of when they begin.
 //!
 //! Invariant: a cancelled command is not evidence: its result is [`CheckStatus::NotRun`], and
 //! the caller looks at the token before it judges.
@@ -8,8 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{CheckResult, CheckStatus};
-use crate::verify::{CheckOptions, Checks};
+use crate::events::Emitter;
+use crate::model::{Activity, CheckResult, CheckStatus, EventKind, Record as _};
+use crate::verify::{CheckOptions, Checks, Purpose};
 
 /// Runs commands until a token is cancelled.
 pub(super) struct CancellableChecks {
@@ -17,25 +18,43 @@ pub(super) struct CancellableChecks {
     pub(super) token: CancellationToken,
     /// Why a cancelled command was not run, in a few words.
     pub(super) reason: &'static str,
+    /// Where it is recorded that a command begins; none if `checks` does that.
+    pub(super) events: Option<Arc<Emitter>>,
 }
 
 #[async_trait]
 impl Checks for CancellableChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
+        if let (Some(events), Some(place)) = (&self.events, options.place_in) {
+            let activity = activity(command.to_owned(), options, place);
+            // If the journal cannot be written, the result of the command cannot either.
+            if let Err(error) = events.record(EventKind::Activity { worker: None, activity }) {
+                tracing::warn!(%error, "cannot record that a command begins");
+            }
+        }
         tokio::select! {
-                    biased;
-                    // Dropping the other branch ends the command with all its children.
-                    () = self.token.cancelled() => CheckResult {
-        runs: Vec::new(),
-                        command: command.to_owned(),
-                        criteria: Vec::new(),
-                        whole_task: false,
-                        status: CheckStatus::NotRun(self.reason.to_owned()),
-                        millis: 0,
-                        tests: Vec::new(),
-                        output: String::new(),
-                    },
-                    result = self.checks.run(command, options) => result,
-                }
+            biased;
+            // Dropping the other branch ends the command with all its children.
+            () = self.token.cancelled() => CheckResult {
+                runs: Vec::new(),
+                command: command.to_owned(),
+                criteria: Vec::new(),
+                whole_task: false,
+                status: CheckStatus::NotRun(self.reason.to_owned()),
+                millis: 0,
+                tests: Vec::new(),
+                output: String::new(),
+            },
+            result = self.checks.run(command, options) => result,
+        }
+    }
+}
+
+fn activity(command: String, options: &CheckOptions, (number, of): (usize, usize)) -> Activity {
+    match options.purpose {
+        Purpose::Check | Purpose::Preflight => {
+            Activity::Checking { command, cell: options.cell, number, of }
+        }
+        Purpose::FirstSetup | Purpose::Setup { .. } => Activity::SettingUp { command },
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::future::BoxFuture;
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ use super::EngineError;
 use super::schedule::Crew;
 use super::wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};
 use crate::events::Emitter;
-use crate::model::{CriterionKey, EventKind, Oid, Outcome, Record as _};
+use crate::model::{Activity, Answer, CriterionKey, EventKind, Oid, Outcome, Record as _};
 use crate::verify::{Layout, Repo, SavedAttempt, VerifyError, WorkerTree};
 
 /// The way to a worker's process.
@@ -196,6 +197,29 @@ impl Delivery {
     }
 }
 
+/// Records what a worker does now. The events of its turn follow when its work lands.
+fn tell_activity(events: &Emitter, worker: usize, kind: &EventKind) {
+    let activity = match kind {
+        EventKind::ToolDecided { answer: Answer::Allow, call, tool, input, .. } => Activity::Call {
+            call: call.clone(),
+            tool: tool.clone(),
+            input: ["command", "path", "file_path", "fileName"]
+                .into_iter()
+                .find_map(|key| Some(json!({ key: input.get(key)? })))
+                .unwrap_or_default(),
+        },
+        EventKind::ToolFinished { call, .. } => Activity::CallEnded { call: call.id.clone() },
+        EventKind::Activity { activity, .. } => activity.clone(),
+        EventKind::PromptSent { .. } | EventKind::StopChecked { .. } => {
+            Activity::Alive { context: None }
+        }
+        _ => return,
+    };
+    if let Err(error) = events.record(EventKind::Activity { worker: Some(worker), activity }) {
+        tracing::warn!(%error, "cannot record what a worker does");
+    }
+}
+
 /// The work of another machine on a criterion.
 #[derive(Clone, Debug)]
 pub struct ForeignWork {
@@ -273,7 +297,7 @@ impl Workers {
             while let Some(report) = reports.recv().await {
                 let heard = match report {
                     WorkerReport::Said(WorkerMessage::Event(kind)) => {
-                        events.show_live(worker, &kind);
+                        tell_activity(&events, worker, &kind);
                         Heard::Event(kind)
                     }
                     WorkerReport::Said(WorkerMessage::Answer(answer)) => match answer {

@@ -294,6 +294,7 @@ impl Ledger {
             fixed: Vec::new(),
             twice: Vec::new(),
             cell: crate::model::Cell::Work,
+            place_in: None,
         }
     }
 

@@ -225,12 +225,11 @@ impl Ledger {
         for criterion in open {
             let (text, line) = (criterion.key.quoted(), criterion.line);
             let is_blocked = self.state.find(&criterion.key).is_some_and(|entry| entry.blocked);
-            let denied = self.denials.get(&criterion.key).filter(|denied| !denied.is_empty());
-            if is_blocked && let Some(denied) = denied {
-                let (rule, reason) = denied.most_frequent().unwrap_or_default();
+            let denied = self.denials.get(&criterion.key).and_then(|denied| denied.most_frequent());
+            if is_blocked && let Some((rule, reason)) = denied {
                 let way_out = way_out(rule, reason);
                 steps.push(format!(
-                    "at {text} {denied}; if the work needs this, {way_out}, or say in the \
+                    "if {text} needs what the guard denied ({rule}), {way_out}, or say in the \
                      criterion how to do without it"
                 ));
             }

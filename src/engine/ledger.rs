@@ -216,6 +216,7 @@ impl Ledger {
             checks: parts.checks,
             token: parts.stop.token().clone(),
             reason: "the run was ended",
+            events: Some(Arc::clone(&parts.events)),
         });
         Ok(Self {
             rooms: parts.rooms.take(),

@@ -47,6 +47,7 @@ impl Ledger {
                 checks: Arc::clone(&self.parts.checks),
                 token: over.clone(),
                 reason: "the in-turn check ran out of time",
+                events: None,
             };
             self.check_work(iteration, &mut collected, (&checks, ProofDepth::Quick)).await?;
             // A command that did not run to its end proves nothing, so all are left out.

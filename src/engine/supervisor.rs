@@ -114,7 +114,12 @@ impl Worker {
         };
         let delay = ledger.within_the_run(delay);
         let until = now + delay;
-        ledger.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
+        ledger.parts.events.record(EventKind::Waiting {
+            until,
+            reason: fault.message.clone(),
+            fault: Some(fault.class),
+            worker: None,
+        })?;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
             () = ledger.parts.stop.token().cancelled() => {}

@@ -68,13 +68,6 @@ impl Emitter {
         failed.into_iter().try_for_each(|notice| inner.record(notice))
     }
 
-    /// Shows what a worker does now.
-    pub fn show_live(&self, worker: usize, kind: &EventKind) {
-        let mut inner = self.lock();
-        let kind = redacted::event(inner.redact.as_ref(), kind.clone());
-        inner.reporters.iter_mut().for_each(|reporter| reporter.on_live(worker, &kind));
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // A reporter that panicked has left the journal whole: it was written before.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)

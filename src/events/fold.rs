@@ -279,7 +279,7 @@ impl RunView {
                 self.iterations += u32::from(self.whole);
                 self.current = None;
             }
-            EventKind::Waiting { until, reason } => {
+            EventKind::Waiting { until, reason, .. } => {
                 self.waiting = Some(Wait { until: *until, reason: reason.clone() });
             }
             EventKind::RunEnded { outcome, exit_code, summary } => {
@@ -308,6 +308,7 @@ impl RunView {
             | EventKind::EventPushed { .. }
             | EventKind::EventsInjected { .. }
             | EventKind::CriterionSkipped { .. }
+            | EventKind::Activity { .. }
             | EventKind::TaskCheckFailed { .. } => {}
         }
     }
@@ -434,6 +435,7 @@ fn is_beside(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::Notice { .. }
+            | EventKind::Activity { .. }
             | EventKind::GatewayStarted { .. }
             | EventKind::ProviderBound { .. }
             | EventKind::ProviderLeft { .. }
@@ -456,6 +458,7 @@ fn run_start(event: &Event) -> Option<RunStart> {
         start: _,
         criteria,
         max_iterations,
+        max_seconds: _,
         human,
     } = &event.kind
     else {

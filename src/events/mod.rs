@@ -10,6 +10,7 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod live;
 mod redacted;
 mod replay;
 mod rollup;
@@ -24,6 +25,7 @@ pub use fold::{
 };
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
+pub use live::{Doing, LiveView, Work};
 pub use replay::{Replay, find, first, last, read, replay};
 pub use rollup::{DenialRow, IterationRow, Rollup};
 pub use run_name::run_id_after;

@@ -165,6 +165,7 @@ impl Rollup {
             | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::Waiting { .. }
+            | EventKind::Activity { .. }
             | EventKind::RunEnded { .. } => {}
         }
     }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use strum::{IntoStaticStr, VariantNames};
 
 use super::{
-    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel, Evidence,
-    ExecutedCall, Finding, GivenWith, Oid, OnStuck, Outcome, RecipeFault, RecipeName, Repair,
-    RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
+    Activity, Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel,
+    Evidence, ExecutedCall, FaultClass, Finding, GivenWith, Oid, OnStuck, Outcome, RecipeFault,
+    RecipeName, Repair, RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
 };
 
 /// One event of a run.
@@ -95,6 +95,9 @@ pub enum EventKind {
         criteria: Totals,
         /// Iterations this run may use.
         max_iterations: u32,
+        /// Seconds this run may take, if there is a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_seconds: Option<u64>,
         /// Paths that the human had left uncommitted (`--allow-dirty`).
         #[serde(default, skip_serializing_if = "is_none")]
         human: usize,
@@ -427,6 +430,21 @@ pub enum EventKind {
         until: DateTime<Utc>,
         /// The reason.
         reason: String,
+        /// The kind of failure that it waits for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<FaultClass>,
+        /// The worker that waits; none if the run itself does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worker: Option<usize>,
+    },
+    /// What happens now, for people who watch.
+    Activity {
+        /// The worker; none in the run's own tree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worker: Option<usize>,
+        /// What it is.
+        #[serde(flatten)]
+        activity: Activity,
     },
     /// The run ends; always the last event.
     RunEnded {
@@ -479,6 +497,7 @@ impl EventKind {
             | Self::ProviderCalled { .. }
             | Self::EventPushed { .. }
             | Self::Waiting { .. }
+            | Self::Activity { .. }
             | Self::RunEnded { .. } => None,
         }
     }

@@ -4,6 +4,7 @@
 //! crosses a room's border lives here once and has no twin elsewhere. The
 //! functions that make these values live in the rooms named after the verbs.
 
+mod activity;
 mod audit;
 mod check;
 mod commit_prefix;
@@ -29,6 +30,7 @@ mod task;
 mod turn;
 mod verdict;
 
+pub use activity::Activity;
 pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{Cell, CellRun, CheckResult, CheckStatus, TestCount, all_passed};
 pub use commit_prefix::CommitPrefix;

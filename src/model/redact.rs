@@ -33,13 +33,13 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::{
-    AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind, CheckResult,
-    CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, CriterionKey, CriterionSummary,
-    Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding,
-    FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange,
-    Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
-    StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage,
-    Verdict, VerdictResult, Weight,
+    Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind,
+    CheckResult, CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, CriterionKey,
+    CriterionSummary, Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall, Fault,
+    FaultClass, Finding, FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck,
+    Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary,
+    SessionId, SignsChange, StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn,
+    TurnEnd, Unmoved, Usage, Verdict, VerdictResult, Weight,
 };
 
 /// Takes secrets out of text.
@@ -176,6 +176,7 @@ without_text!(
     CallStatus,
     ChangeKind,
     Checkpoint,
+    ContextFill,
     Decided,
     Cell,
     EventLevel,
@@ -194,7 +195,6 @@ without_text!(
     StepStatus,
     Totals,
     Usage,
-    ContextFill,
     VerdictResult,
     Weight,
 );
@@ -287,6 +287,13 @@ macro_rules! each_variant {
 }
 
 each_variant! {
+    Activity {
+        Alive { context },
+        Call { call, tool, input },
+        CallEnded { call },
+        SettingUp { command: MESSAGE },
+        Checking { command: MESSAGE, cell, number, of },
+    }
     CheckStatus { Passed, Failed(code), Signalled(signal), TimedOut(seconds), NotRun(why), NothingRan(why), Incomplete(why) }
     History { Straight, Rewritten, OtherBranch(branch), Detached }
     Outcome {
@@ -318,7 +325,7 @@ each_variant! {
     EventKind {
         RunStarted {
             task, folder, agent, model, sandbox, version, pid, checkpoint, start, criteria,
-            max_iterations, human,
+            max_iterations, max_seconds, human,
         },
         Notice { message },
         BaselineChecked { checks },
@@ -350,7 +357,8 @@ each_variant! {
         EventPushed { provider, stream: TITLE, level, text: EVENT, metadata, surfaced, injected },
         EventsInjected { iteration, session, with, providers },
         IterationEnded { iteration, millis, premium_requests },
-        Waiting { until, reason },
+        Waiting { until, reason, fault, worker },
+        Activity { worker, activity },
         RunEnded { outcome, exit_code, summary },
     }
 }

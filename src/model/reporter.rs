@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Event, EventKind};
+use super::Event;
 
 /// A reporter could not write. This is reported once, and the reporter is switched off: the
 /// run depends on the journal, not on a reporter.
@@ -27,9 +27,6 @@ pub trait Reporter: Send {
     /// # Errors
     /// If it cannot write; it is then not called again.
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError>;
-
-    /// Takes what a worker does now. It becomes an event when its work lands.
-    fn on_live(&mut self, _worker: usize, _kind: &EventKind) {}
 
     /// Writes the buffered lines, just before the state is committed.
     ///

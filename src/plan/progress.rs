@@ -190,7 +190,8 @@ impl PlanProgress {
             | EventKind::ProviderCalled { .. }
             | EventKind::EventPushed { .. }
             | EventKind::EventsInjected { .. }
-            | EventKind::Waiting { .. } => Vec::new(),
+            | EventKind::Waiting { .. }
+            | EventKind::Activity { .. } => Vec::new(),
         }
     }
 

@@ -331,6 +331,7 @@ impl Reporter for ActivityLog {
             | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::Waiting { .. }
+            | EventKind::Activity { .. }
             | EventKind::RunEnded { .. } => {}
         }
         Ok(())

@@ -111,6 +111,7 @@ impl Reporter for CostLog {
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }
+            | EventKind::Activity { .. }
             | EventKind::RunEnded { .. } => {}
         }
         Ok(())

@@ -150,15 +150,6 @@ pub(super) fn call(tool: &str, input: &Value) -> String {
     format!("{} `{}`", shown(tool, 40), shown(&text, CRITERION))
 }
 
-/// The same where there is little room: of a path, its end.
-pub(super) fn short_call(tool: &str, input: &Value) -> String {
-    let path =
-        ["path", "file_path", "fileName"].into_iter().find_map(|key| input.get(key)?.as_str());
-    let Some(path) = path else { return call(tool, input) };
-    let end = path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..]);
-    format!("{} `{}`", shown(tool, 40), shown(end, CRITERION))
-}
-
 /// The word for a proof.
 pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
@@ -347,6 +338,15 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
         EventKind::CriterionReopened { criterion, reason } => reopened(criterion, reason),
         _ => return None,
     })
+}
+
+/// The same below the line of the verdict, which has the reason of the denials.
+pub(super) fn standing_below(kind: &EventKind) -> Option<String> {
+    let mut kind = kind.clone();
+    if let EventKind::CriterionBlocked { denied: Some(denied), .. } = &mut kind {
+        denied.truncate(denied.find(": ").unwrap_or(denied.len()));
+    }
+    standing(&kind)
 }
 
 /// A criterion that was proven and is not any more.

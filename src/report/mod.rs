@@ -8,25 +8,27 @@ mod activity_log;
 mod buffered_file;
 mod console;
 mod cost_log;
+mod detail;
 mod format;
 mod json;
-mod live_line;
+mod live_lines;
 mod night;
 mod plain;
 mod premium;
 mod progress_md;
 mod providers;
 mod repeats;
+mod scene;
 mod stream_lines;
 mod summary;
-mod worker_lines;
 
 pub use activity_log::ActivityLog;
 pub use console::{Colors, Console};
 pub use cost_log::CostLog;
+pub use detail::Detail;
 pub use format::{count, details, harmless, judged, message, outcome, reopened};
 pub use json::Json;
-pub use live_line::{LiveLine, Refresh};
+pub use live_lines::{Canvas, LiveLines, Refresh};
 pub use night::{
     Changes, Night, NightCriterion, criteria_lines, html, markdown, night_criteria, screen, text,
 };

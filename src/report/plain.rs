@@ -8,7 +8,7 @@ use std::io::Write;
 use chrono::{DateTime, Utc};
 
 use super::repeats::Repeats;
-use super::{format, providers, summary};
+use super::{Detail, format, providers, summary};
 use crate::model::{
     Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, Turn, TurnEnd,
     Verdict, Weight,
@@ -20,6 +20,7 @@ pub struct Plain {
     out: Box<dyn Write + Send>,
     clock: Clock,
     width: usize,
+    detail: Detail,
     since: Option<DateTime<Utc>>,
     /// The worker whose work lands.
     worker: Option<usize>,
@@ -36,11 +37,12 @@ pub struct Plain {
 impl Plain {
     /// Writes to the given stream, in this clock's zone; `width` in columns is for the
     /// summary.
-    pub fn new(out: Box<dyn Write + Send>, clock: Clock, width: usize) -> Self {
+    pub fn new(out: Box<dyn Write + Send>, clock: Clock, width: usize, detail: Detail) -> Self {
         Self {
             out,
             clock,
             width,
+            detail,
             since: None,
             worker: None,
             sent_back: None,
@@ -103,12 +105,14 @@ impl Plain {
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 let millis = format::millis(self.since.unwrap_or(event.time), event.time);
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
-                let mut lines = self.denials.counts();
+                let (said, mut lines) = self.denials.counts(said);
                 lines.push(format!("iteration {iteration}: {said}"));
                 lines.extend(self.more_findings(verdict, repairs));
                 lines
             }
             EventKind::SignAdded { sign, .. } => {
+                // The lines above have the reason.
+                let sign = sign.split_once("): ").map_or(&**sign, |(loops, _)| loops);
                 vec![format!("sign added to guardrails.md: {}", format::message(sign))]
             }
             EventKind::WorkerStarted { .. }
@@ -116,7 +120,7 @@ impl Plain {
             | EventKind::CriterionSkipped { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. } => {
-                format::standing(&event.kind).into_iter().collect()
+                format::standing_below(&event.kind).into_iter().collect()
             }
             EventKind::TaskCheckFailed { reason, .. } => vec![format::task_check_failed(reason)],
             EventKind::GatewayStarted { .. }
@@ -128,7 +132,7 @@ impl Plain {
             | EventKind::EventsInjected { .. } => {
                 providers::for_logs(&event.kind).into_iter().collect()
             }
-            EventKind::Waiting { until, reason } => vec![format!(
+            EventKind::Waiting { until, reason, .. } => vec![format!(
                 "waiting until {} ({}): {}",
                 self.clock.local(*until).format("%F %T"),
                 format::duration(format::millis(event.time, *until)),
@@ -143,6 +147,7 @@ impl Plain {
             EventKind::PromptSent { .. }
             | EventKind::WorkerHandedIn { .. }
             | EventKind::ToolFinished { .. }
+            | EventKind::Activity { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::RunEnded { .. } => Vec::new(),
         }
@@ -214,7 +219,13 @@ impl Reporter for Plain {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         let time = self.clock.local(event.time).format("%T");
         let mut text = String::new();
-        for line in self.lines(event) {
+        let mut lines = self.lines(event);
+        if !self.detail.shows(&event.kind) {
+            lines.clear();
+        } else if lines.is_empty() {
+            lines.extend(self.detail.more(&event.kind));
+        }
+        for line in lines {
             let by = self.worker.map(|worker| format!("worker {worker}: ")).unwrap_or_default();
             text.push_str(&format!("{time} {by}{line}\n"));
         }

@@ -125,6 +125,7 @@ impl Reporter for ProgressMd {
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }
+            | EventKind::Activity { .. }
             | EventKind::RunEnded { .. } => {}
         }
         Ok(())

@@ -50,6 +50,7 @@ pub(super) fn for_people(kind: &EventKind) -> Option<String> {
         | EventKind::EventsInjected { .. }
         | EventKind::IterationEnded { .. }
         | EventKind::Waiting { .. }
+        | EventKind::Activity { .. }
         | EventKind::RunEnded { .. } => None,
     }
 }

@@ -20,11 +20,30 @@ impl Repeats {
         Some(line)
     }
 
-    /// The counts of those that came again. Forgets all lines.
-    pub(super) fn counts(&mut self) -> Vec<String> {
-        let again = self.0.drain(..).filter(|(_, times)| *times > 1);
-        again
-            .map(|(line, times)| format!("  {times} times: {}", format::shown(&line, COUNTED)))
-            .collect()
+    /// All lines, each with how often it was due, but for those whose words are in `said`. Forgets
+    /// them.
+    pub(super) fn drain(&mut self, said: &str) -> Vec<String> {
+        let lines =
+            self.0.drain(..).filter(|(line, _)| !said.contains(line.trim_matches([' ', '.'])));
+        let counted = |(line, times): (String, u32)| match times {
+            1 => line,
+            _ => format!("{line} ({times} times)"),
+        };
+        lines.map(counted).collect()
+    }
+
+    /// A text in which none of the lines is said again, and the counts of those that came again.
+    /// Forgets all lines.
+    pub(super) fn counts(&mut self, mut said: String) -> (String, Vec<String>) {
+        let mut counts = Vec::new();
+        for (line, times) in self.0.drain(..) {
+            let words = line.trim_matches([' ', '.']);
+            if said.contains(words) {
+                said = said.replace(words, "as above");
+            } else if times > 1 {
+                counts.push(format!("  {times} times: {}", format::shown(&line, COUNTED)));
+            }
+        }
+        (said, counts)
     }
 }

@@ -76,8 +76,10 @@ async fn run_all(
     options: &CheckOptions,
 ) -> Vec<CheckResult> {
     let mut results = Vec::with_capacity(planned.len());
-    for check in planned {
-        let mut result = checks.run(&check.command, options).await;
+    for (at, check) in planned.iter().enumerate() {
+        let place_in = Some((at + 1, planned.len()));
+        let options = CheckOptions { place_in, ..options.clone() };
+        let mut result = checks.run(&check.command, &options).await;
         result.criteria = check.criteria.clone();
         result.whole_task = check.whole_task;
         results.push(result);

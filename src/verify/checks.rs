@@ -50,6 +50,9 @@ pub struct CheckOptions {
     pub twice: Vec<String>,
     /// What a run of a check is to find.
     pub cell: Cell,
+    /// The place of the command in a list of commands, from 1, and the length of the list; none for
+    /// a command of the runner's own.
+    pub place_in: Option<(usize, usize)>,
 }
 
 impl CheckOptions {
@@ -67,6 +70,7 @@ impl CheckOptions {
             fixed: Vec::new(),
             twice: Vec::new(),
             cell: Cell::Work,
+            place_in: None,
         }
     }
 }

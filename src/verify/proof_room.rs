@@ -119,7 +119,9 @@ impl ProofRoom {
     ) -> Result<Vec<RoomCheck>, VerifyError> {
         let options = self.show(shown, (checks, options)).await?;
         let mut ran = Vec::with_capacity(planned.len());
-        for check in planned {
+        for (at, check) in planned.iter().enumerate() {
+            let place_in = Some((at + 1, planned.len()));
+            let options = CheckOptions { place_in, ..options.clone() };
             ran.push(self.check(check, checks, &options).await?);
         }
         Ok(ran)
@@ -238,7 +240,9 @@ impl ProofRoom {
         let options = self.show(shown, (checks, options)).await?;
         let options = CheckOptions { purpose, ..options };
         let mut failed = None;
-        for command in commands {
+        for (at, command) in commands.iter().enumerate() {
+            let place_in = Some((at + 1, commands.len()));
+            let options = CheckOptions { place_in, ..options.clone() };
             let result = checks.run(command, &options).await;
             if !result.passed() {
                 failed = Some(result);
@@ -343,7 +347,7 @@ impl ProofRoom {
         let names = names.collect::<Vec<_>>().join(" ");
         // git leaves a file alone that it takes for the commit's.
         let command = format!("rm -f -- {names}; git checkout-index --force --quiet -- {names}");
-        checks.run(&command, options).await;
+        checks.run(&command, &CheckOptions { place_in: None, ..options.clone() }).await;
         self.room.made(paths);
         Ok(())
     }

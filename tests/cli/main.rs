@@ -1,6 +1,9 @@
 //! The program as a process, in temporary repositories, with the built-in scripted agent
 //! over real ACP pipes: what a user, a script or an agent that lies can see and do.
 
+#[cfg(target_os = "linux")]
+#[path = "../support/picture.rs"]
+mod picture;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what only Linux can do"))]
 #[path = "../support/repo.rs"]
 mod repo;

@@ -16,6 +16,8 @@ mod signals;
 mod stuck;
 mod task_check;
 mod ticked;
+#[cfg(target_os = "linux")]
+mod watch;
 mod whole;
 
 /// Three criteria, each with a check.

@@ -3,6 +3,8 @@
 
 #[path = "../support/sample_run.rs"]
 mod sample_run;
+#[path = "../support/terminal.rs"]
+mod terminal;
 
 mod files;
 mod fold;

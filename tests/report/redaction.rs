@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::NaiveDate;
-use indicatif::InMemoryTerm;
 use ralph_copilot::events::{Audit, Emitter};
 use ralph_copilot::guard::Redactor;
 use ralph_copilot::model::{
@@ -15,10 +14,11 @@ use ralph_copilot::model::{
 };
 use ralph_copilot::prompt::{ContinuationValues, IterationValues, StopValues, Templates};
 use ralph_copilot::report::{
-    ActivityLog, Colors, Console, CostLog, Json, Plain, ProgressMd, Refresh,
+    ActivityLog, Colors, Console, CostLog, Detail, Json, Plain, ProgressMd, Refresh,
 };
 use serde_json::{Value, json};
 
+use super::terminal::Terminal;
 use super::{Paper, clock, sample_run};
 
 /// The value of a secret variable. Nothing about it but its value says that it is one.
@@ -108,6 +108,10 @@ fn more() -> Vec<Value> {
         json!({ "event": "worker_started", "worker": 2, "criterion": key, "line": 1,
             "attempt": 1 }),
         json!({ "event": "worker_handed_in", "worker": 2, "criterion": key }),
+        json!({ "event": "activity", "worker": 2, "now": "call", "call": "i", "tool": "t",
+            "input": { "command": "c" } }),
+        json!({ "event": "activity", "now": "call_ended", "call": "i" }),
+        json!({ "event": "activity", "now": "setting_up", "command": "c" }),
         json!({ "event": "criterion_skipped", "criterion": key, "because": key, "reason": "r" }),
         turn(json!({ "cut_by_denial": { "reason": "r" } })),
         turn(json!({ "other": "o" })),
@@ -175,12 +179,18 @@ fn with_secrets(event: &Value) -> (Event, usize) {
 /// Everything that the reporters and the journal make of these events.
 fn told_of(events: Vec<Event>, folder: &Path) -> String {
     let (json, plain) = (Paper::default(), Paper::default());
-    let term = InMemoryTerm::new(400, 200);
+    let term = Terminal::new(400, 200);
     let file = |name: &str| folder.join(name);
     let reporters: Vec<Box<dyn Reporter>> = vec![
         Box::new(Json::new(Box::new(json.clone()))),
-        Box::new(Plain::new(Box::new(plain.clone()), clock(), 100)),
-        Box::new(Console::new(Arc::new(term.clone()), Colors::Off, Refresh::OnEvent, clock())),
+        Box::new(Plain::new(Box::new(plain.clone()), clock(), 100, Detail::Verbose)),
+        Box::new(Console::new(
+            Arc::new(term.clone()),
+            Colors::Off,
+            Refresh::OnEvent,
+            clock(),
+            Detail::Verbose,
+        )),
         Box::new(ProgressMd::new(file("progress.md"), clock())),
         Box::new(ActivityLog::new(file("activity.log"), clock())),
         Box::new(CostLog::new(file("cost.log"), clock())),

@@ -2,14 +2,17 @@
 
 use ralph_copilot::events::Emitter;
 use ralph_copilot::model::{EventKind, Finding, FindingKind, Record, Reporter, RunId, Weight};
-use ralph_copilot::report::{Json, Plain};
+use ralph_copilot::report::{Detail, Json, Plain};
 
 use super::{Closed, Paper, clock, feed, sample_run};
 
 #[test]
 fn plain_lines_of_a_run() {
     let paper = Paper::default();
-    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &sample_run::events());
+    feed(
+        &mut Plain::new(Box::new(paper.clone()), clock(), 80, Detail::Normal),
+        &sample_run::events(),
+    );
     let text = paper.text();
     assert!(!text.contains('\x1b'), "no escape codes");
     insta::assert_snapshot!(text);
@@ -29,7 +32,7 @@ fn findings_that_are_sent_back_again_are_not_repeated() {
     }
     let paper = Paper::default();
     let events = [sent.clone(), sent.clone(), other, sent.clone(), begins, sent];
-    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &events);
+    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80, Detail::Normal), &events);
     let text = paper.text();
     let told: Vec<_> =
         text.lines().filter_map(|line| line.split("sent back to the agent").nth(1)).collect();
@@ -53,7 +56,7 @@ fn a_note_on_changed_tests_is_said_once() {
     };
     let events = [note("One changed."), note("One changed."), note("One, two changed.")];
     let paper = Paper::default();
-    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &events);
+    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80, Detail::Normal), &events);
     let text = paper.text();
     assert_eq!(text.lines().count(), 5, "{text}");
     assert_eq!(text.matches("One changed.").count(), 1, "{text}");
@@ -89,8 +92,8 @@ fn a_reader_that_went_away_ends_the_reporter_and_nothing_else() {
     let paper = Paper::default();
     let reporters: Vec<Box<dyn Reporter>> = vec![
         Box::new(Json::new(Box::new(Closed))),
-        Box::new(Plain::new(Box::new(Closed), clock(), 80)),
-        Box::new(Plain::new(Box::new(paper.clone()), clock(), 80)),
+        Box::new(Plain::new(Box::new(Closed), clock(), 80, Detail::Normal)),
+        Box::new(Plain::new(Box::new(paper.clone()), clock(), 80, Detail::Normal)),
     ];
     let emitter = Emitter::create(
         &journal,

@@ -392,7 +392,8 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             | EventKind::SignAdded { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }
-            | EventKind::Waiting { .. } => {}
+            | EventKind::Waiting { .. }
+            | EventKind::Activity { .. } => {}
         }
     }
     let boxes = repo.task();

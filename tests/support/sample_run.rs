@@ -3,9 +3,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
-    AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
-    Checkpoint, CommitSeen, ContextFill, CriterionKey, CriterionSummary, Cut, Decided, Event,
-    EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
+    Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, ChangeKind, CheckResult,
+    CheckStatus, Checkpoint, CommitSeen, ContextFill, CriterionKey, CriterionSummary, Cut, Decided,
+    Event, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
     GivenWith, History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair, RunId,
     RunSummary, SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd,
     Usage, Verdict, VerdictResult, Weight,
@@ -268,6 +268,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 start: None,
                 criteria: Totals { total: 4, open: 3 },
                 max_iterations: 20,
+                max_seconds: None,
                 human: 0,
             },
         ),
@@ -401,6 +402,8 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             Waiting {
                 until: at("2026-11-21T15:00:00Z"),
                 reason: "rate limit, the CLI's log says so".to_owned(),
+                fault: Some(FaultClass::RateLimit),
+                worker: None,
             },
         ),
         (3_360_000, prompt(3, false)),
@@ -553,6 +556,27 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         ),
         (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7, attempt: 1 }),
         (0, WorkerHandedIn { worker: 2, criterion: key(RETRY) }),
+        (
+            0,
+            EventKind::Activity {
+                worker: None,
+                activity: Activity::Alive {
+                    context: Some(ContextFill { used: 82_000, size: 200_000 }),
+                },
+            },
+        ),
+        (
+            0,
+            EventKind::Activity {
+                worker: None,
+                activity: Activity::Checking {
+                    command: "make log".to_owned(),
+                    cell: Cell::Work,
+                    number: 2,
+                    of: 5,
+                },
+            },
+        ),
         (
             10,
             RunEnded {

@@ -35,7 +35,7 @@ impl AcpSession {
                     seen.cut.take(),
                 )
             });
-        let Gathered { undecided, mut ended, usage, fault } = gathered;
+        let Gathered { undecided, mut ended, usage, fault, .. } = gathered;
         let end = match (end, cut) {
             (TurnEnd::EndTurn, Some(reason)) => TurnEnd::CutByDenial { reason },
             (TurnEnd::Lost, Some(reason)) if fault.is_none() => TurnEnd::CutByDenial { reason },

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::channel::AgentChannel;
 use super::modes::KnownAsking;
 use super::observed_call::ObservedCall;
+use super::session_state::SessionState;
 use super::{answers, convert, modes};
 use crate::agent::arguments::{is_empty, is_shell_echo, wanted};
 use crate::agent::fault::explains_loss;
@@ -28,12 +29,14 @@ use crate::agent::{
     TurnLimits, TurnPulse, observe,
 };
 use crate::model::{
-    Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType, Prompt,
-    SessionId, Stuck, Turn, TurnEnd, Usage,
+    Activity, Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType,
+    Prompt, SessionId, Stuck, Turn, TurnEnd, Usage,
 };
 
 /// How often the limits are checked.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often it is recorded that the agent is alive.
+const ALIVE: Duration = Duration::from_secs(10);
 
 /// A session of an agent that speaks ACP.
 pub(super) struct AcpSession {
@@ -64,6 +67,8 @@ pub(super) struct Gathered {
     pub(super) usage: Option<Usage>,
     /// The error that ended the prompt, as data.
     pub(super) fault: Option<Fault>,
+    /// The updates before the agent was last said to be alive, and when that was.
+    told: Option<(u64, Instant)>,
 }
 
 /// Why the wait for the answer ended.
@@ -110,6 +115,7 @@ impl Session for AcpSession {
                 _ = clock.tick() => ticked = true,
             }
             self.gather(&mut gathered)?;
+            self.tell_alive(&mut gathered.told)?;
             if !gathered.undecided.is_empty() {
                 break Over::Cancel(TurnEnd::Interrupted);
             }
@@ -271,6 +277,20 @@ impl AcpSession {
         {
             gathered.undecided.push(alarm);
         }
+        Ok(())
+    }
+
+    /// Records that the agent is alive, if it sent something since that was last recorded.
+    fn tell_alive(&self, told: &mut Option<(u64, Instant)>) -> Result<(), AgentError> {
+        let read = |seen: &mut SessionState| (seen.updates, seen.context, seen.started);
+        let (updates, context, started) = self.channel.updates.with(self.id.as_str(), read);
+        let (before, at) = told.unwrap_or((0, started));
+        if updates == before || at.elapsed() < ALIVE {
+            return Ok(());
+        }
+        *told = Some((updates, Instant::now()));
+        let activity = Activity::Alive { context };
+        self.channel.gate.record(|_| EventKind::Activity { worker: None, activity })?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::cli::landing::Landing;
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, UnaskedCalls, Via, WriteScope};
+use crate::report::Detail;
 
 /// The default of `jobs` for a plan.
 pub(crate) const PLAN_JOBS: u32 = 3;
@@ -32,6 +33,11 @@ pub(crate) struct RunArgs {
     /// Check everything and show the first prompt, without starting the agent
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
+    /// Keep this machine awake during the run (with `systemd-inhibit` or `caffeinate`)
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
     /// Work on this criterion alone, and leave the branch as it was: the work goes to --bundle
     #[arg(long, value_name = "CRITERION", requires = "bundle", help_heading = "Several machines")]
     pub(crate) only: Option<String>,
@@ -50,6 +56,27 @@ pub(crate) struct RunArgs {
     /// Land the work of other machines, and do nothing else.
     #[arg(skip)]
     pub(crate) landing: Option<Landing>,
+}
+
+/// How much of a run is shown.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct DetailArgs {
+    /// Also print each call and each check
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print results only
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+impl DetailArgs {
+    pub(crate) fn detail(self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Quiet,
+            (false, true) => Detail::Verbose,
+            (false, false) => Detail::Normal,
+        }
+    }
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment

@@ -19,7 +19,7 @@ use crate::events::run_id_after;
 use crate::hooks::SESSION_EVENTS;
 use crate::model::RunId;
 use crate::recipe::RecipeError;
-use crate::report::LiveLine;
+use crate::report::LiveLines;
 use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
@@ -52,7 +52,7 @@ pub(super) async fn claim(
     at: &TaskContext,
     args: &RunArgs,
     clock: Clock,
-    live: Option<&LiveLine>,
+    live: Option<&LiveLines>,
 ) -> Result<Claim, Failure> {
     let runs = at.place.runs();
     let found = match at.usable() {

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 
+use tokio::process::Child;
+
 use super::last::LEFT_BEHIND;
 use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
@@ -13,7 +15,7 @@ use crate::cli::launch::Scratch;
 use crate::cli::second_signal::SecondSignal;
 use crate::events::Emitter;
 use crate::model::{EventKind, Record as _, RunId};
-use crate::report::LiveLine;
+use crate::report::LiveLines;
 use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
@@ -29,7 +31,8 @@ pub(in crate::cli) struct RunGuards {
     pub(super) _excludes: ExcludesWatch,
     pub(super) _server: GuardServer,
     pub(super) _scratch: Scratch,
-    pub(super) _heartbeat: Heartbeat,
+    /// That the run lives, and the program that keeps the machine awake.
+    pub(super) _alive: (Heartbeat, Option<Child>),
 }
 
 impl RunGuards {
@@ -68,12 +71,12 @@ pub(super) fn guardian(
 
 /// Ends everything at the second signal. Children have their own sessions, so each is ended
 /// separately.
-pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, second: &SecondSignal, signal: i32) {
+pub(super) fn at_once(run: &RunId, live: Option<&LiveLines>, second: &SecondSignal, signal: i32) {
     if second.skip() {
         return;
     }
     if let Some(live) = live {
-        live.remove();
+        live.end();
     }
     crate::sys::process::kill_now(run.as_str());
     second.clean_up();

@@ -67,7 +67,7 @@ pub(super) fn told(event: &Event) -> String {
         EventKind::IterationEnded { iteration, premium_requests, .. } => {
             format!("iteration {iteration} ended, {premium_requests} premium")
         }
-        EventKind::Waiting { until, reason } => {
+        EventKind::Waiting { until, reason, .. } => {
             format!("waiting until {}: {reason}", (*until - start()).num_seconds())
         }
         EventKind::RunEnded { outcome, exit_code, summary } => {
@@ -84,7 +84,8 @@ pub(super) fn told(event: &Event) -> String {
         | EventKind::ProviderLeft { .. }
         | EventKind::ToolsChanged { .. }
         | EventKind::ProviderCalled { .. }
-        | EventKind::ToolFinished { .. }) => other.name().to_owned(),
+        | EventKind::ToolFinished { .. }
+        | EventKind::Activity { .. }) => other.name().to_owned(),
     };
     format!("{at:>4} {what}")
 }

@@ -20,8 +20,8 @@ use crate::engine::{
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
-    Event, NetworkAccess, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId, SessionId,
-    Tier, WriteScope,
+    Event, EventKind, NetworkAccess, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId,
+    SessionId, Tier, WriteScope,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
@@ -170,7 +170,8 @@ impl TestRun {
     /// Every event in a line of its own.
     pub(super) fn told(&self) -> String {
         let events = self.events.lock().expect("events");
-        events.iter().map(|event| told(event) + "\n").collect()
+        let events = events.iter().filter(|it| !matches!(it.kind, EventKind::Activity { .. }));
+        events.map(|event| told(event) + "\n").collect()
     }
 
     pub(super) fn script(&self) -> std::sync::MutexGuard<'_, FakeScript> {
