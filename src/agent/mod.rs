@@ -17,6 +17,7 @@ mod gate;
 mod guarded;
 mod human;
 pub mod oneshot;
+mod prices;
 mod provider;
 mod records;
 pub mod scripted;

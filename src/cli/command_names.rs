@@ -39,6 +39,7 @@ pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommand
         ),
         tick: tick_command(directory, task),
         accept: accept_command(directory, task),
+        pr: format!("ralph-copilot {there}pr {}", quoted(task)),
     }
 }
 

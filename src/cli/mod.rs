@@ -50,7 +50,9 @@ mod plan;
 mod planned_task;
 mod planner;
 mod policy;
+mod pr;
 mod print;
+mod proposals;
 mod proving;
 mod quota;
 mod recipe;
@@ -69,6 +71,7 @@ mod second_signal;
 mod secret_files;
 mod shell;
 mod standing;
+mod stats;
 mod status;
 mod tell_plan;
 mod tell_run;
@@ -162,6 +165,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Status(args)) => status::status(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
+        Some(Command::Stats(args)) => stats::stats(directory, &args),
+        Some(Command::Pr(args)) => pr::pr(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Rehearse(args)) => rehearse::rehearse(directory, &args),

@@ -146,7 +146,7 @@ impl Run {
         let mut feedback = self.feedback.get(key).cloned().unwrap_or_default();
         feedback.extend(self.foreseen(key));
         let left = self.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
-        let used = self.spent.tokens.unwrap_or(0);
+        let [tokens, credits] = self.left();
         let order = Assignment {
             criterion: key.clone(),
             attempt: self.next_attempt(key),
@@ -158,7 +158,8 @@ impl Run {
             commit_hooks: self.commit_hooks.clone(),
             commit_prefix: self.parts.layout.commit_prefix().to_owned(),
             seconds: left,
-            tokens: self.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
+            tokens,
+            credits,
         };
         let mut process = match seat.process.take() {
             Some(process) => process,

@@ -143,14 +143,16 @@ impl Run {
             iterations: self.spent.iterations,
             millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: self.spent.premium_requests,
-            tokens: self.spent.tokens,
+            tokens: self.spent.usage.map(|usage| usage.total),
+            cached: self.spent.usage.map_or(0, |usage| usage.cached),
+            credits: self.spent.usage.and_then(|usage| usage.credits),
             next: self.next_steps(outcome),
         }
     }
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, look, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, pr, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -168,9 +170,13 @@ impl Run {
                     steps.push(format!("to prove them in a proof room, too: {prove}"));
                 }
                 steps.push(format!("review the commits: {review}"));
+                steps.push(format!("hand the branch over: {pr}"));
             }
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 steps.push(format!("continue where it stopped: {again}"));
+                if !self.passed_from.is_empty() {
+                    steps.push(format!("review what passed: {review}; hand it over: {pr}"));
+                }
             }
             Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {
                 let signs = self.parts.layout.file(GUARDRAILS);

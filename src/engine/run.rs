@@ -18,7 +18,7 @@ use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLi
 use crate::events::Emitter;
 use crate::model::{
     CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, Task, TaskState,
-    Tier,
+    Tier, Usage,
 };
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
@@ -144,6 +144,8 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+    /// Hands the branch over.
+    pub pr: String,
 }
 
 /// The use of lessons in a run.
@@ -172,6 +174,9 @@ pub struct Run {
     /// Where the branch was when the runner looked last.
     pub(super) last_head: Option<Oid>,
     pub(super) spent: Spent,
+    /// What was spent when the costs of iterations were counted last, and those costs.
+    pub(super) counted: Spent,
+    pub(super) costs: Vec<(Duration, Usage)>,
     pub(super) baseline: Baseline,
     pub(super) artefacts: BTreeSet<PathBuf>,
     /// The commit before the first attempt of this run at a criterion.
@@ -247,6 +252,8 @@ impl Run {
             last_head: None,
             state,
             spent: Spent::default(),
+            counted: Spent::default(),
+            costs: Vec::new(),
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
@@ -328,7 +335,7 @@ impl Run {
             }
             let task = self.task()?;
             self.tell_skipped(&task)?;
-            self.spent.duration = self.started.elapsed();
+            self.learn_costs();
             let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
                 NextStep::Stop(outcome) => Some(outcome),
                 NextStep::Prove => self.prove(&task).await?,
@@ -350,7 +357,7 @@ impl Run {
             }
             let task = self.task()?;
             self.tell_skipped(&task)?;
-            self.spent.duration = self.started.elapsed();
+            self.learn_costs();
             let step = self.next_together(&task);
             if let (Step::Stop(_) | Step::Prove, Some(workers)) = (&step, &mut self.workers) {
                 workers.try_again();
@@ -389,9 +396,9 @@ impl Run {
         let mut spent = self.spent;
         for delivery in workers.queue.iter().filter(|it| !it.counted) {
             spent.premium_requests += delivery.work.premium_requests;
-            spent.tokens = match (spent.tokens, delivery.tokens()) {
-                (None, None) => None,
-                (before, more) => Some(before.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+            spent.usage = match (spent.usage, delivery.usage()) {
+                (Some(before), Some(more)) => Some(before.add(more)),
+                (before, more) => before.or(more),
             };
         }
         schedule(task, &self.state, (&spent, &self.parts.limits), workers.crew(&busy))

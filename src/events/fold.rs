@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, CheckResult, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof,
-    RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
+    AgentIdentity, Answer, CheckResult, Checkpoint, Credits, CriterionKey, Event, EventKind,
+    Outcome, Proof, RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -138,6 +138,10 @@ pub struct Counters {
     pub denied: u64,
     /// Tokens, where the agent reported any.
     pub tokens: Option<u64>,
+    /// Those of them that the provider had cached.
+    pub cached: u64,
+    /// AI credits, where the agent reported what they follow from.
+    pub credits: Option<Credits>,
     /// Premium requests of iterations that ended.
     pub premium_requests: u32,
 }
@@ -252,6 +256,8 @@ impl RunView {
                     self.count(|counters| {
                         let before = counters.tokens.unwrap_or(0);
                         counters.tokens = Some(before.saturating_add(usage.total));
+                        counters.cached = counters.cached.saturating_add(usage.cached);
+                        counters.credits = Credits::add(counters.credits, usage.credits);
                     });
                 }
             }

@@ -34,10 +34,10 @@ use serde_json::Value;
 
 use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind, CheckResult,
-    CheckStatus, CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided,
-    EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
-    GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof,
-    PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
+    CheckStatus, CheckWrote, Checkpoint, CommitSeen, Credits, CriterionKey, CriterionSummary, Cut,
+    Decided, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding,
+    FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange,
+    Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
     StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage,
     Verdict, VerdictResult, Weight,
 };
@@ -178,6 +178,7 @@ without_text!(
     Checkpoint,
     Decided,
     Cell,
+    Credits,
     EventLevel,
     FaultClass,
     FindingKind,
@@ -252,7 +253,7 @@ each_field! {
     PathChange { path, kind }
     PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }
-    RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
+    RunSummary { criteria, iterations, millis, premium_requests, tokens, cached, credits, next }
     TaskFileChange {
         by, focus_ticked, others_ticked, unticked, removed, added, verify_changed, text_changed,
         reformatted, unreadable,

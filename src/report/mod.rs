@@ -17,6 +17,7 @@ mod premium;
 mod progress_md;
 mod providers;
 mod repeats;
+mod stats;
 mod stream_lines;
 mod summary;
 mod worker_lines;
@@ -33,5 +34,6 @@ pub use night::{
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
+pub use stats::Stats;
 pub use stream_lines::StreamLines;
 pub use summary::{counted, ended, render as summary};

@@ -19,7 +19,7 @@ use super::channel::AgentChannel;
 use super::convert;
 use super::session_state::ObservedCall;
 use crate::agent::arguments::{is_empty, is_shell_echo};
-use crate::agent::records::{SessionRecords, since};
+use crate::agent::records::SessionRecords;
 use crate::agent::stuck::longer;
 use crate::agent::{
     AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, SessionTools,
@@ -110,9 +110,9 @@ impl Session for AcpSession {
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
                 break Over::Cancel(TurnEnd::Stuck(stuck));
             }
-            if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
+            if let Some(records) = self.records.as_mut().filter(|_| ticked && limits.usage()) {
                 let now = records.tokens().await;
-                if since(now, self.counted).total >= left {
+                if limits.used_up(now.since(self.counted)) {
                     gathered.usage = Some(now);
                     break Over::Cancel(TurnEnd::Interrupted);
                 }

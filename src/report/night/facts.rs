@@ -227,6 +227,8 @@ fn summary_of(run: &Rollup) -> RunSummary {
         millis: millis.and_then(|it| u64::try_from(it).ok()).unwrap_or_default(),
         premium_requests: counters.premium_requests,
         tokens: counters.tokens,
+        cached: counters.cached,
+        credits: counters.credits,
         next: Vec::new(),
     }
 }
