@@ -1,8 +1,8 @@
 //! The end of a run: leftovers, the last state commit, and the summary.
 
 use super::EngineError;
+use super::ledger::{Ledger, NextCommands};
 use super::order::standings;
-use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
     CriterionKey, CriterionState, EventKind, Obstacle, Outcome, Proof, ReadBack, Record as _,
@@ -11,7 +11,7 @@ use crate::model::{
 use crate::task;
 use crate::verify::{GUARDRAILS, RefusedCommit, TASK, keep_list};
 
-impl Run {
+impl Ledger {
     /// Ends a run that cannot go on.
     pub(super) fn end_for(&mut self, error: &EngineError) -> Result<Outcome, EngineError> {
         let obstacle = error.obstacle();
@@ -112,7 +112,7 @@ impl Run {
     /// Saves the agent's uncommitted work under a ref and puts the working tree back, so that
     /// the next run starts on a clean one.
     fn keep_leftovers(&mut self) -> Result<(), EngineError> {
-        if self.workers.as_ref().is_some_and(|workers| !workers.worked_alone) {
+        if !self.works_here {
             // No agent works in this tree: what changed in it is the human's.
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Run {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, look, pr, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, log_in, pr, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -189,7 +189,7 @@ impl Run {
                 steps.push(format!("fix what is named above, then run: {again}"));
             }
             Outcome::AgentUnusable { fault } => {
-                steps.push(crate::agent::hint(fault.class).to_owned());
+                steps.push(crate::agent::hint(fault.class, *log_in).to_owned());
             }
             Outcome::RateLimited { resume_at, .. } => {
                 let at = resume_at.format("%Y-%m-%d %H:%M:%S UTC");
@@ -198,10 +198,7 @@ impl Run {
             Outcome::CannotGoOn { .. } => {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
-            Outcome::Tampered { .. }
-                if let Some((base, kept)) =
-                    self.workers.as_ref().and_then(|it| it.doubtful.as_ref()) =>
-            {
+            Outcome::Tampered { .. } if let Some((base, kept)) = &self.doubtful => {
                 steps.push(format!(
                     "review what was done, which is not in your working tree: git log -p {}..{kept}",
                     base.short()

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::Iteration;
+use super::ledger::{Ledger, LessonUse};
 use super::past_runs::failed_before;
-use super::run::{LessonUse, Run};
 use crate::model::{CheckResult, CriterionKey, Evidence};
 use crate::sys::{Durability, FileMode, atomic};
 
@@ -128,7 +128,7 @@ pub fn lesson_about(root: &Path, criterion: &str) -> Option<String> {
     lessons(&text).rfind(|line| line.starts_with(&head)).map(|line| line[2..].to_owned())
 }
 
-impl Run {
+impl Ledger {
     /// The lessons for the prompt of a criterion.
     pub(super) fn lessons_for(&self, criterion: &str) -> Vec<String> {
         match self.parts.lessons {
@@ -195,7 +195,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl Ledger {
     /// Says once how the file becomes the runner's again.
     fn tell_of_tracked_lessons(&mut self) -> Result<(), EngineError> {
         if std::mem::replace(&mut self.told_of_tracked_lessons, true) {

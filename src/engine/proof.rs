@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task};
 use crate::verify::{
     Checks, PlannedCheck, ProofRooms, ProofRules, Proved, Purpose, RoomSetup, Shown, Status,
@@ -53,7 +53,7 @@ impl<'a> About<'a> {
     }
 }
 
-impl Run {
+impl Ledger {
     /// Runs checks on HEAD; in the working tree, if there are no rooms. `status` is the tree's.
     pub(super) async fn run_proof(
         &mut self,

@@ -261,7 +261,7 @@ async fn without_a_baseline_nothing_runs_in_the_tree_before_the_work() {
     for baseline in [BaselineRun::Taken, BaselineRun::Skipped] {
         let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
         scene.place.write("one.ignored", "here\n");
-        scene.parts.as_mut().expect("parts").baseline = baseline;
+        scene.parts.as_mut().expect("parts").ledger.baseline = baseline;
         assert_eq!(scene.run().await, Ok(Outcome::Proven));
         assert_eq!(only(&scene.told(), &["baseline"]).len(), 1);
     }
