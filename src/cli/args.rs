@@ -2,6 +2,7 @@
 
 use super::exit::in_short;
 use crate::model::Sandbox;
+mod ci;
 mod copilot;
 mod filters;
 mod gateway;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(super) use self::ci::{CiArgs, CiCommand, CiProveArgs, CiPushArgs};
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
@@ -230,6 +232,9 @@ ordinary words stay. Valid JSON stays valid."
     /// Run one code task of an MCP client (started by `mcp serve`)
     #[command(hide = true)]
     CodeTask,
+    /// The steps of the workflow that `init --ci` writes
+    #[command(subcommand)]
+    Ci(CiCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -253,7 +258,7 @@ pub(crate) struct DemoArgs {
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
     /// The name of the task [with an issue, default: the first words of its title]
-    #[arg(required_unless_present_any = ["instructions", "from_issue", "from_file"])]
+    #[arg(required_unless_present_any = ["instructions", "from_issue", "from_file", "ci"])]
     pub(crate) task: Option<String>,
     /// Take the criteria from the task list of this GitHub issue (needs `gh`)
     #[arg(long, value_name = "N", conflicts_with = "from_file")]
@@ -265,6 +270,20 @@ pub(crate) struct InitArgs {
     /// repository reads
     #[arg(long)]
     pub(crate) instructions: bool,
+    /// Write .github/workflows/ralph.yml, which works on the task each night and on issues with the
+    /// label `ralph`
+    #[arg(long, conflicts_with_all = ["task", "from_issue", "from_file"])]
+    pub(crate) ci: bool,
+    /// The task of the nights [default: the only one]
+    #[arg(long = "task", value_name = "NAME", requires = "ci")]
+    pub(crate) nightly: Option<String>,
+    /// The action that installs this program: OWNER/REPOSITORY@COMMIT [default: that of this
+    /// release]
+    #[arg(long, value_name = "ACTION", requires = "ci")]
+    pub(crate) action: Option<String>,
+    /// Overwrite the workflow without a question
+    #[arg(long, requires = "ci")]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

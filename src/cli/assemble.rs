@@ -18,14 +18,14 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 use self::jobs::jobs;
-pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
+pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{
     RunPlan, has_checks, limits, note, preflight, revisions, settings, startable, templates,
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::{RepoContext, TaskContext};
+use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::harness::harness_table;
@@ -35,6 +35,7 @@ use super::room_checks::RoomChecks;
 use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
+use super::signing::Signing;
 use super::walls::RunWalls;
 use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
 use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
@@ -51,7 +52,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
-    RoomFolders, UNSIGNED,
+    RoomFolders,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -100,8 +101,9 @@ pub(super) async fn assemble(
     let tier = (plan.chosen.tier, plan.chosen.programs.clone());
     let settings = &plan.settings;
     let secrets = SecretFiles::find(&at.place.repo, settings)?;
+    let signing = Signing::of(&at.place, settings, tier.0, Some(scratch.path()))?;
     let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), secrets)?;
-    let walls = Arc::new(walls);
+    let walls = Arc::new(walls.showing(signing.key_agent()));
     let screen = Screen { show, asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
@@ -109,7 +111,8 @@ pub(super) async fn assemble(
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
-    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
+    let parts =
+        Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
     Ok(Assembled { parts, guards, on_end })
 }
@@ -158,6 +161,7 @@ struct Prepared {
     beat: Heartbeat,
     recording: Recording,
     walls: Arc<RunWalls>,
+    signing: Signing,
     clock: Clock,
 }
 
@@ -167,7 +171,8 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, .. } = ready;
+    let (signing, clock) = (ready.signing, ready.clock);
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -175,14 +180,13 @@ async fn finish(
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let signing = unsigned(&at.place, walls.tier())?;
     let committer = committer(claim.identity.take(), &signing);
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
     notices.extend(at.remarks(&task));
-    notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
+    notices.extend(signing.notice().map(str::to_owned));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
     let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path());
@@ -388,7 +392,7 @@ struct Committer {
 
 /// Children get the identity that git gives the human here: in a sandbox, git may not find the
 /// files that this depends on.
-fn committer(known: Option<Identity>, signing: &[(String, String)]) -> Committer {
+fn committer(known: Option<Identity>, signing: &Signing) -> Committer {
     let notice = match &known {
         Some(_) => None,
         None => {
@@ -397,16 +401,11 @@ fn committer(known: Option<Identity>, signing: &[(String, String)]) -> Committer
         }
     };
     let identity = known.unwrap_or_else(Identity::of_the_runner);
-    let variables = [&launch::owned(identity.environment())[..], signing].concat();
-    let of_checks = if notice.is_none() { signing.to_vec() } else { variables.clone() };
+    let person = launch::owned(identity.environment()).to_vec();
+    let variables = [person.clone(), signing.variables()].concat();
+    let unnamed = if notice.is_some() { person } else { Vec::new() };
+    let of_checks = [unnamed, signing.of_checks()].concat();
     Committer { identity, notice, variables, of_checks }
-}
-
-/// The variables that keep git from signing in a sandbox, which hides the keys; none if git does
-/// not sign here.
-pub(super) fn unsigned(place: &RepoContext, tier: Tier) -> Result<Vec<(String, String)>, Failure> {
-    let signs = tier.is_sandboxed() && place.repo.signs(&environment::variable)?;
-    Ok(if signs { launch::owned(UNSIGNED) } else { Vec::new() })
 }
 
 /// The layout whose commits begin as the settings say.

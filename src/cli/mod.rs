@@ -12,6 +12,7 @@ mod assemble;
 mod audit;
 mod canary;
 mod check;
+mod ci;
 mod classify;
 mod code_task;
 mod command_names;
@@ -70,9 +71,11 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod signing;
 mod standing;
 mod stats;
 mod status;
+mod step;
 mod tell_plan;
 mod tell_run;
 mod tick;
@@ -96,7 +99,7 @@ use tracing_subscriber::prelude::*;
 use self::args::{Cli, Command};
 use self::failure::Failure;
 use self::json_error::{JsonError, misunderstood};
-use self::print::{RedactedLog, complain};
+use self::print::{RedactedLog, annotate, complain};
 use crate::guard::GUARD_THREAD;
 pub use exit::document;
 
@@ -126,6 +129,7 @@ pub fn main() -> ProcessExit {
                 asked.answer(task.as_deref(), &failure);
             }
             complain(&failure.to_string());
+            annotate("error", None, &failure.to_string());
             ProcessExit::from(failure.code.number())
         }
     }
@@ -185,6 +189,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Copilot(args)) => copilot::copilot(directory, &args),
         Some(Command::CodeTask) => code_task::code_task(directory),
         Some(Command::Mcp(command)) => mcp::mcp(directory, &command),
+        Some(Command::Ci(command)) => ci::ci(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

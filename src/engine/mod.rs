@@ -56,6 +56,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+pub use commit_hooks::first_tick;
 pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{

@@ -152,6 +152,7 @@ mod tests {
              on_stuck: skip\n\
              model: claude-sonnet-4.5\n\
              commit_prefix: 'feat:'\n\
+             sign: true\n\
              require_checks: true\n\
              write_scope: task\n\
              proof: end\n\
@@ -179,6 +180,7 @@ mod tests {
             on_stuck: Some(OnStuck::Skip),
             model: Some("claude-sonnet-4.5".into()),
             commit_prefix: Some("feat:".parse().expect("a prefix")),
+            sign: Some(true),
             require_checks: Some(true),
             write_scope: Some(WriteScope::Task),
             proof: Some(ProofMode::End),

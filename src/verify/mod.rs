@@ -104,7 +104,7 @@ pub use rehearse::{
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
-    Since, Status, UNSIGNED,
+    SigningKey, Since, Status, UNSIGNED,
 };
 pub use room_lacks::{may_lack, room_lacks, setup_failed};
 pub use room_place::RoomPlace;

@@ -104,6 +104,9 @@ pub(crate) struct SettingArgs {
     /// Allow unstaged changes; the run never commits, resets, or loses them
     #[arg(long, help_heading = "Repository")]
     allow_dirty: bool,
+    /// Let your key agent sign the agent's commits, if git signs here
+    #[arg(long, help_heading = "Repository")]
+    sign: bool,
     /// Start even if something in TASK.md looks like a criterion or a check but is not read as one
     #[arg(long, help_heading = "Verdict")]
     lenient: bool,
@@ -188,6 +191,7 @@ impl SettingArgs {
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),
             lenient: set(self.lenient),
+            sign: set(self.sign),
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
             stop_check: self.no_stop_check.then_some(false),

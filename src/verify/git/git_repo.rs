@@ -22,7 +22,8 @@ use crate::verify::layout::Layout;
 use crate::verify::master::RoomFolders;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
-    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, SigningKey, Since,
+    Status,
 };
 
 /// Extensions of a repository that the library need not understand to read it: the name of the
@@ -169,8 +170,11 @@ impl Repo for GitRepo {
         self.identity_of_git(variable)
     }
 
-    fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError> {
-        Ok(self.is_set("commit.gpgSign", variable)? || self.is_set("tag.gpgSign", variable)?)
+    fn signs(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<SigningKey>, VerifyError> {
+        self.signing_key(variable)
     }
 
     fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {

@@ -44,6 +44,20 @@ fn json_is_the_whole_object() {
         0,
         &["cargo test retry", "sh check.sh retry"],
     );
+    let settings = json!({
+        "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
+        "max_premium_requests": null, "jobs": null, "stuck_threshold": null,
+        "on_stuck": null,
+        "model": null, "commit_prefix": null, "sign": null, "require_checks": null,
+        "write_scope": null, "proof": null,
+        "setup": [], "setup_network": null, "may_change": [], "harness": [],
+        "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
+        "readable": [], "visible": [], "devices": [], "gateway": null,
+        "policy": {
+            "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
+            "blocked_patterns": [], "command": [], "path": [],
+        },
+    });
     assert_eq!(
         ran.json(),
         json!({
@@ -59,20 +73,7 @@ fn json_is_the_whole_object() {
             ],
             "next": first,
             "totals": { "criteria": 5, "checked": 1, "open": 4 },
-            "settings": {
-                "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
-                "max_premium_requests": null, "jobs": null, "stuck_threshold": null,
-                "on_stuck": null,
-                "model": null, "commit_prefix": null, "require_checks": null,
-                "write_scope": null, "proof": null,
-                "setup": [], "setup_network": null, "may_change": [], "harness": [],
-                "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
-                "readable": [], "visible": [], "devices": [], "gateway": null,
-                "policy": {
-                    "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
-                    "blocked_patterns": [], "command": [], "path": [],
-                },
-            },
+            "settings": settings,
             "diagnostics": [{
                 "severity": "warning",
                 "line": 15, "column": 3,
