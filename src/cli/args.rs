@@ -162,6 +162,16 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
     Rehearse(RehearseArgs),
     /// Show the progress of a task and its newest run; without a name, of all tasks
     Status(StatusArgs),
+    /// List the tasks, or the criteria of one that can start now, as a matrix for many machines
+    List(ListTasksArgs),
+    /// Land what other machines handed in with `run --only --bundle`
+    #[command(after_help = "Each bundle is untrusted input: its work is merged onto the branch, \
+proven here, and only then becomes part of the branch, as with --jobs. The order does not matter. \
+Attempts that failed elsewhere count, and their work is kept. Afterwards it prints the criteria that \
+can start now. See docs/parallel.md.
+
+Exit codes: 0 everything landed, 4 something did not; otherwise as a run.")]
+    Land(LandArgs),
     /// Print the events of a run
     Log(LogArgs),
     /// Report what a run did: outcome, criteria, changes since the last run, denials, and cost
@@ -295,6 +305,35 @@ pub(crate) struct StatusArgs {
     /// The task [default: all]
     pub(crate) task: Option<String>,
     /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListTasksArgs {
+    /// List the criteria of this task that can start now: open, not stuck or held, and after proven
+    /// ones
+    #[arg(long, value_name = "TASK")]
+    pub(crate) ready: Option<String>,
+    /// Print JSON; with --ready, a matrix of at most 256 criteria for GitHub Actions
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `land`.
+#[derive(Args, Debug)]
+pub(crate) struct LandArgs {
+    /// The bundles
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The task; bundles of other tasks are refused [default: that of the bundles]
+    #[arg(long)]
+    pub(crate) task: Option<String>,
+    /// How checks are confined: auto, full, partial, off, or required [default: auto]
+    #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// Print JSON, with the criteria that can start now as a matrix
     #[arg(long)]
     pub(crate) json: bool,
 }

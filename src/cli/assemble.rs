@@ -28,6 +28,7 @@ use super::command_names::next_commands;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
+use super::hand_over::HandOver;
 use super::harness::harness_table;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
@@ -42,6 +43,7 @@ use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
     BaselineRun, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter, WorkerParts,
+    criterion_name,
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
@@ -64,6 +66,8 @@ pub(super) struct Assembled {
     pub(super) guards: RunGuards,
     /// The command to run afterwards (`--on-end`).
     pub(super) on_end: Option<String>,
+    /// Where the work goes, if it does not stay here.
+    pub(super) hand_over: Option<HandOver>,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first iteration.
@@ -83,6 +87,10 @@ pub(super) async fn assemble(
     let (screen, live) = screen::screen(show, clock);
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
+        None => screen,
+    };
+    let screen = match &args.landing {
+        Some(landing) => landing.around(screen),
         None => screen,
     };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
@@ -111,10 +119,13 @@ pub(super) async fn assemble(
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     let on_end = plan.settings.on_end.clone();
+    let only = plan.only.as_ref().map(criterion_name);
     let parts =
         Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
-    Ok(Assembled { parts, guards, on_end })
+    let hand_over = args.bundle.as_ref().zip(only);
+    let hand_over = hand_over.map(|(file, name)| HandOver::of(&parts, file, &name)).transpose()?;
+    Ok(Assembled { parts, guards, on_end, hand_over })
 }
 
 /// The gateway of a run that has one, with notices about it.
@@ -174,7 +185,8 @@ async fn finish(
     let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, .. } = ready;
     let (signing, clock) = (ready.signing, ready.clock);
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, only, .. } =
+        plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
@@ -247,7 +259,8 @@ async fn finish(
     };
     let providers = gateway.map(|gateway| gateway as Arc<dyn Providers>);
     let worker = worker((start, stops), &settings, command.kind, choice, providers);
-    let parts = RunParts { ledger, worker, jobs };
+    let only = only.map(|criterion| criterion.key);
+    let parts = RunParts { ledger, worker, jobs, only, handed_in: None };
     let guards = RunGuards {
         folder: claim.folder,
         run: claim.run,

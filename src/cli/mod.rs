@@ -28,6 +28,7 @@ mod failure;
 mod gateway;
 mod gc;
 mod guardian;
+mod hand_over;
 mod harness;
 mod hook;
 mod hooks;
@@ -35,7 +36,10 @@ mod inert;
 mod init;
 mod issue;
 mod json_error;
+mod land;
+mod landing;
 mod launch;
+mod list;
 mod log;
 mod loopback;
 mod mcp;
@@ -167,6 +171,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Orchestrate(args)) => orchestrate::orchestrate(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
+        Some(Command::Land(args)) => land::land(directory, &args),
+        Some(Command::List(args)) => list::list(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
         Some(Command::Stats(args)) => stats::stats(directory, &args),

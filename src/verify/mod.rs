@@ -76,7 +76,7 @@ pub use classify::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,
     SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
 };
-pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
+pub use collect::{Collected, Compare, Inputs, collect, collect_commits, edited_meanwhile};
 pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;

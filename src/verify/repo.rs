@@ -304,6 +304,17 @@ pub trait Repo: Send + Sync {
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError>;
 
+    /// The commits that the second one has and the first one does not, oldest first, at most
+    /// [`COMMITS`], as in [`Since`].
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn commits(
+        &self,
+        between: (&Oid, &Oid),
+        layout: &Layout,
+    ) -> Result<Vec<CommitSeen>, VerifyError>;
+
     /// HEAD and its first parents, newest first, down to but without `until`, at most [`COMMITS`];
     /// nothing where HEAD is on no branch.
     ///

@@ -11,6 +11,7 @@ mod tier;
 
 mod audit;
 mod commands;
+mod fleet;
 mod plans;
 mod preflight;
 mod rehearse;

@@ -13,7 +13,7 @@ use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
-use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
+use crate::model::{Checkpoint, CommitSeen, HeldWork, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
 use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::{RepoProblem, VerifyError};
@@ -215,6 +215,16 @@ impl Repo for GitRepo {
 
     fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError> {
         self.since_in(&self.lock(), checkpoint, layout)
+    }
+
+    fn commits(
+        &self,
+        (base, head): (&Oid, &Oid),
+        layout: &Layout,
+    ) -> Result<Vec<CommitSeen>, VerifyError> {
+        let repo = self.lock();
+        let id = |commit| self.commit(&repo, commit).map(|commit| commit.id());
+        self.commits_in(&repo, (id(base)?, id(head)?), layout)
     }
 
     fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {
