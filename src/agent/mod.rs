@@ -18,6 +18,7 @@ mod guarded;
 mod human;
 mod known;
 pub mod oneshot;
+mod prices;
 mod provider;
 mod records;
 pub mod scripted;

@@ -11,8 +11,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 
+use super::prices;
 use crate::agent::{classify_json, reset_in};
-use crate::model::{Fault, FaultClass, Reset, Usage};
+use crate::model::{Credits, Fault, FaultClass, Reset, Usage};
 
 /// Bytes read from the end of the CLI's log.
 const LOG: u64 = 256 << 10;
@@ -99,7 +100,9 @@ impl SessionRecords {
                 "session.usage_record" => {
                     let usage = &value["data"]["usage"];
                     let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-                    let Usage { input, output, total } = &mut self.tokens;
+                    let Usage { input, output, total, cached, credits } = &mut self.tokens;
+                    *credits = Credits::add(*credits, prices::credits(usage));
+                    *cached = cached.saturating_add(count("cacheReadTokens"));
                     *input = input.saturating_add(count("inputTokens"));
                     *output = output.saturating_add(count("outputTokens"));
                     *total = input.saturating_add(*output);
@@ -108,15 +111,6 @@ impl SessionRecords {
                 _ => {}
             }
         }
-    }
-}
-
-/// The tokens used since `before`.
-pub(super) fn since(now: Usage, before: Usage) -> Usage {
-    Usage {
-        input: now.input.saturating_sub(before.input),
-        output: now.output.saturating_sub(before.output),
-        total: now.total.saturating_sub(before.total),
     }
 }
 
@@ -213,6 +207,33 @@ mod tests {
         std::fs::write(&file, format!("{line}\n{line}\n")).expect("write");
         assert_eq!(records.tokens().await.total, 220);
         assert_eq!(records.last().await, Last::Nothing);
+    }
+
+    #[tokio::test]
+    async fn credits_follow_from_the_model_of_each_call_and_one_unknown_makes_the_sum_unknown() {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let call = |model: &str| {
+            let usage = serde_json::json!({"model": model, "inputTokens": 10_000,
+                "outputTokens": 1000, "cacheReadTokens": 4000, "isByok": model == "own"});
+            serde_json::json!({"type": "session.usage_record", "data": {"usage": usage}})
+        };
+        let file = folder.join("events.jsonl");
+        let mut records = SessionRecords::of(home.path(), "s");
+        let mut text = String::new();
+        for (model, cached, credits) in [
+            ("own", 4000, None),
+            ("gpt-5-mini", 8000, Some(Credits::Milli(360))),
+            ("claude-haiku-4.5", 12_000, Some(Credits::Milli(1500))),
+            ("claude-next", 16_000, Some(Credits::Unknown)),
+            ("gpt-5-mini", 20_000, Some(Credits::Unknown)),
+        ] {
+            text += &format!("{}\n", call(model));
+            std::fs::write(&file, &text).expect("write");
+            let all = records.tokens().await;
+            assert_eq!((all.cached, all.credits), (cached, credits), "{model}");
+        }
     }
 
     #[tokio::test]

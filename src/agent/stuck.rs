@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::Stuck;
+use crate::model::{Credits, Stuck, Usage};
 
 /// The limits beyond which a turn counts as stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,22 @@ pub struct TurnLimits {
     pub grace: Duration,
     /// Tokens left to the run; a turn that uses them up is cancelled.
     pub tokens: Option<u64>,
+    /// Thousandths of an AI credit that it may use, where they are limited.
+    pub credits: Option<u64>,
 }
 
 impl TurnLimits {
+    /// Is its use limited?
+    pub(super) fn usage(&self) -> bool {
+        self.tokens.is_some() || self.credits.is_some()
+    }
+
+    /// Is that all that it may use?
+    pub(super) fn used_up(&self, used: Usage) -> bool {
+        self.tokens.is_some_and(|left| used.total >= left)
+            || self.credits.is_some_and(|left| Credits::counted(used.credits) >= left)
+    }
+
     /// How long a cancelled turn may take to end. Copilot answers within 10 ms; an agent that
     /// does not answer is stopped.
     pub const GRACE: Duration = Duration::from_secs(1);
@@ -36,6 +49,7 @@ impl Default for TurnLimits {
             calls: 1000,
             grace: Self::GRACE,
             tokens: None,
+            credits: None,
         }
     }
 }
@@ -105,6 +119,7 @@ mod tests {
         calls: 10,
         grace: Duration::from_secs(1),
         tokens: None,
+        credits: None,
     };
 
     fn pulse(since_start: u64, since_life: u64) -> TurnPulse {

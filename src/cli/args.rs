@@ -187,6 +187,10 @@ else. The Markdown fits a pull request; in GitHub Actions it also goes to the st
 Criteria that wait for you come first. See docs/overnight.md."
     )]
     Report(ReportArgs),
+    /// Show numbers over all runs of a task: attempts, failures, denials, time, and cost
+    Stats(StatusArgs),
+    /// Print the `gh pr create` line for a run's branch, with the report as its text
+    Pr(PrArgs),
     /// Reset blocked and held criteria, so that the next run works on them again
     Retry(RetryArgs),
     /// Take work that is held for review, with a commit that says who accepted it
@@ -301,10 +305,10 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
 }
 
-/// Flags of `status`.
+/// Flags of `status` and `stats`.
 #[derive(Args, Debug)]
 pub(crate) struct StatusArgs {
-    /// The task [default: the only one, or a line for each]
+    /// The task [default: all]
     pub(crate) task: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -396,6 +400,14 @@ pub(crate) struct ReportArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Flags of `pr`.
+#[derive(Args, Debug)]
+pub(crate) struct PrArgs {
+    /// A task, for its last run, or the name of a run [default: the last run of any task]
+    #[arg(value_name = "TASK|RUN")]
+    pub(crate) task: Option<String>,
 }
 
 /// Flags of `retry`.

@@ -217,7 +217,7 @@ async fn finish(
     let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path());
     let tools = or_notice(tools.await, &mut notices);
     let start = launch::starter(Start {
-        environment: launch::environment(command.kind, &rules.tmp, &committer.variables)?,
+        environment: launch::limited(&settings, command.kind, &rules.tmp, &committer.variables)?,
         plugin: mount.plugin,
         run: claim.run.clone(),
         cwd: at.place.root().to_owned(),

@@ -34,6 +34,17 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
     }
     let known = told.as_ref().map(Told::criteria).unwrap_or_default();
     say(&overview(&at, &task, &state, &known));
+    let bare = |it: &&Criterion| !it.checked && it.verify.is_empty() && it.recipe.is_none();
+    let bare: Vec<String> =
+        task.criteria.iter().filter(bare).map(|it| it.line.to_string()).collect();
+    if !bare.is_empty() && task.settings.verify.is_empty() {
+        let lines = if bare.len() == 1 { "line" } else { "lines" };
+        say(&format!(
+            "\nnote: no check can prove what stands on {lines} {}: only a commit will speak for it; \
+             give it a `verify:` line",
+            bare.join(", ")
+        ));
+    }
     if let Some(elsewhere) = told.as_ref().and_then(Told::elsewhere) {
         say(&format!("\n{elsewhere}"));
     }

@@ -43,6 +43,7 @@ pub(super) fn next_commands(
         ),
         tick: tick_command(directory, task),
         accept: accept_command(directory, task),
+        pr: format!("ralph-copilot {there}pr {}", quoted(task)),
         log_in,
     }
 }

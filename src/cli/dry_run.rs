@@ -112,6 +112,12 @@ impl DryRun<'_> {
         }
     }
 
+    /// What the open criteria may take, by past runs.
+    fn forecast(&self) -> Option<String> {
+        let open = self.plan.task.criteria.iter().filter(|criterion| !criterion.checked);
+        super::stats::of_task(self.at).ok()?.forecast(open.count())
+    }
+
     /// The verify commands that run before the work.
     fn checks(&self) -> Vec<String> {
         let planned = plan(&self.plan.task, CheckPhase::Baseline, &BTreeMap::new());
@@ -171,6 +177,7 @@ impl DryRun<'_> {
             "checks": self.checks(),
             "gateway": self.plan.settings.gateway,
             "provider_programs": self.plan.settings.providers,
+            "forecast": self.forecast(),
             "prompt": prompt,
         })
     }
@@ -182,6 +189,7 @@ impl DryRun<'_> {
             format!("task    {} on {checkpoint}", self.plan.task.name),
             format!("agent   {} {}", command.program.display(), command.args.join(" ")),
         ];
+        lines.extend(self.forecast().map(|said| format!("{:8}{said}", "cost")));
         lines.extend(gateway(&self.plan.settings));
         lines.extend(self.checks().iter().map(|check| format!("check   {check}")));
         if let Some(recipe) = first.and_then(|criterion| criterion.recipe.as_ref()) {

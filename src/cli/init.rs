@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::issue::Issue;
 use super::paths::shown_from;
 use super::print::{say, say_json};
+use super::proposals::{proposals, with_lines};
 use crate::model::ExitCode;
 use crate::prompt::ScaffoldValues;
 use crate::task::{TASK_FILE, wrong_with_name};
@@ -53,6 +54,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
             Some(issue) => issue.task(task)?,
             None => templates.task(&values)?,
         };
+        let text = with_lines(&text, &proposals(place.root()));
         files.push((folder.join("TASK.md"), text));
         files.push((folder.join("guardrails.md"), templates.guardrails(&values)?));
         files.push((folder.join("progress.md"), templates.progress(&values)?));

@@ -271,6 +271,33 @@ pub(super) fn premium(settings: &Settings, kind: AgentKind) -> PremiumOf {
     })
 }
 
+/// The least that the Copilot CLI takes as a limit of AI credits.
+const LEAST_CREDITS: u32 = 30;
+
+/// Refuses a limit of AI credits where nothing is known of them.
+pub(super) fn counts_credits(settings: &Settings, kind: AgentKind) -> Result<(), Failure> {
+    if settings.max_ai_credits.is_none() || kind == AgentKind::Copilot && !own_provider() {
+        return Ok(());
+    }
+    let why = "--max-ai-credits works only with the Copilot CLI and GitHub's models: other agents \
+               and providers report no AI credits";
+    Err(Failure::new(ExitCode::Usage, why).hint("use --max-tokens or --max-premium-requests"))
+}
+
+/// [`environment`] with the CLI's own limit for each session, besides that of the run.
+pub(super) fn limited(
+    settings: &Settings,
+    kind: AgentKind,
+    tmp: &Path,
+    identity: &[(String, String)],
+) -> Result<Environment, Failure> {
+    let (variables, mut arguments) = environment(kind, tmp, identity)?;
+    if let Some(limit) = settings.max_ai_credits.filter(|credits| *credits >= LEAST_CREDITS) {
+        arguments.extend(["--max-ai-credits".into(), limit.to_string().into()]);
+    }
+    Ok((variables, arguments))
+}
+
 /// Whether the user's own provider serves the model.
 pub(super) fn own_provider() -> bool {
     std::env::var_os(PROVIDER_URL).is_some_and(|url| !url.is_empty())

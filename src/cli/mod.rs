@@ -56,7 +56,9 @@ mod plan;
 mod planned_task;
 mod planner;
 mod policy;
+mod pr;
 mod print;
+mod proposals;
 mod proving;
 mod quota;
 mod recipe;
@@ -76,6 +78,7 @@ mod secret_files;
 mod shell;
 mod signing;
 mod standing;
+mod stats;
 mod status;
 mod step;
 mod tell_plan;
@@ -175,6 +178,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::List(args)) => list::list(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
+        Some(Command::Stats(args)) => stats::stats(directory, &args),
+        Some(Command::Pr(args)) => pr::pr(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Rehearse(args)) => rehearse::rehearse(directory, &args),

@@ -4,7 +4,7 @@
 //! configuration cannot set it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -13,16 +13,25 @@ use tokio::process::Command;
 
 use super::context::RepoContext;
 use super::environment::redactor;
+use super::failure::Failure;
 use super::print::complain;
 use super::report::night;
 use crate::events::JOURNAL_FILE;
 use crate::model::ExitCode;
-use crate::report::markdown;
+use crate::report::{Night, markdown};
 
 /// How long the command may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The report in the run's folder.
 const REPORT: &str = "report.md";
+
+/// Writes the report into the run's folder.
+pub(super) fn write_report(run: &Path, night: &Night) -> Result<PathBuf, Failure> {
+    let report = run.join(REPORT);
+    let page = redactor().redact_str(&markdown(night)).into_owned();
+    std::fs::write(&report, page).map_err(|error| Failure::cannot_write(&report, &error))?;
+    Ok(report)
+}
 
 /// Runs the command, with the report beside the journal and its JSON on standard input. What it
 /// prints goes to standard error.
@@ -32,9 +41,7 @@ pub(super) async fn tell(command: &str, root: &Path, run: &Path, code: u8) {
         let night = night(&place, Some(root), &run.join(JOURNAL_FILE));
         let night = night.map_err(|failure| failure.reason())?;
         let failed = |error: io::Error| error.to_string();
-        let report = run.join(REPORT);
-        let page = redactor().redact_str(&markdown(&night)).into_owned();
-        std::fs::write(&report, page).map_err(failed)?;
+        let report = write_report(run, &night).map_err(|failure| failure.reason())?;
         let row = ExitCode::TABLE.iter().find(|(number, ..)| *number == code);
         let value = serde_json::to_value(&night).unwrap_or_default();
         let mut shell = Command::new("sh");

@@ -37,6 +37,7 @@ pub fn from_environment(
         max_duration: variables.typed("MAX_DURATION")?,
         max_premium_requests: variables.number("MAX_PREMIUM_REQUESTS")?,
         max_tokens: variables.number("MAX_TOKENS")?,
+        max_ai_credits: variables.number("MAX_AI_CREDITS")?,
         max_wait: variables.typed("MAX_WAIT")?,
         max_retries: max_retries(&variables)?,
         jobs: variables.number("JOBS")?,

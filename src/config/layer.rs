@@ -64,6 +64,8 @@ pub struct LayerSettings {
     pub max_premium_requests: Option<u32>,
     /// Tokens a run may use, as far as the agent reports them.
     pub max_tokens: Option<u64>,
+    /// AI credits a run may use.
+    pub max_ai_credits: Option<u32>,
     /// How long a run waits for a rate limit to pass.
     pub max_wait: Option<Span>,
     /// How often a failure of the model is tried again at most.

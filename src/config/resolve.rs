@@ -68,6 +68,8 @@ macro_rules! settings {
             pub max_premium_requests: Option<u32>,
             /// Tokens a run may use, where they are limited.
             pub max_tokens: Option<u64>,
+            /// AI credits a run may use, where they are limited.
+            pub max_ai_credits: Option<u32>,
             /// How often a failure of the model is tried again, where that is limited.
             pub max_retries: Option<NonZeroU32>,
             /// Models that count as free, where the built-in table is overridden.
@@ -122,6 +124,8 @@ macro_rules! settings {
             });
             let max_tokens =
                 optional(&mut chosen, "max_tokens", layers, |values| values.max_tokens);
+            let max_ai_credits =
+                optional(&mut chosen, "max_ai_credits", layers, |values| values.max_ai_credits);
             let max_retries =
                 optional(&mut chosen, "max_retries", layers, |values| values.max_retries);
             let (gateway, source) = first(layers, |values| values.gateway.chosen);
@@ -148,6 +152,7 @@ macro_rules! settings {
                 max_duration,
                 max_premium_requests,
                 max_tokens,
+                max_ai_credits,
                 max_retries,
                 free_models,
                 protect: all(layers, |values| &values.protect),

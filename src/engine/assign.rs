@@ -130,7 +130,7 @@ impl Run {
         let mut feedback = self.ledger.feedback.get(key).cloned().unwrap_or_default();
         feedback.extend(self.foreseen(key));
         let left = self.ledger.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
-        let used = self.ledger.spent.tokens.unwrap_or(0);
+        let [tokens, credits] = self.ledger.left();
         let order = Assignment {
             criterion: key.clone(),
             attempt: self.ledger.next_attempt(key),
@@ -142,7 +142,8 @@ impl Run {
             commit_hooks: self.ledger.commit_hooks.clone(),
             commit_prefix: self.ledger.parts.layout.commit_prefix().to_owned(),
             seconds: left,
-            tokens: self.ledger.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
+            tokens,
+            credits,
         };
         let mut process = match seat.process.take() {
             Some(process) => process,

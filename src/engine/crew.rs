@@ -20,7 +20,7 @@ use super::EngineError;
 use super::schedule::Crew;
 use super::wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};
 use crate::events::Emitter;
-use crate::model::{Activity, Answer, CriterionKey, EventKind, Oid, Outcome, Record as _};
+use crate::model::{Activity, Answer, CriterionKey, EventKind, Oid, Outcome, Record as _, Usage};
 use crate::verify::{Layout, Repo, SavedAttempt, VerifyError, WorkerTree};
 
 /// The way to a worker's process.
@@ -182,13 +182,13 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// The tokens of its turns, where the agent reported them.
-    pub(super) fn tokens(&self) -> Option<u64> {
+    /// What its turns used, where the agent reported it.
+    pub(super) fn usage(&self) -> Option<Usage> {
         let used = self.events.iter().filter_map(|event| match event {
-            EventKind::TurnEnded { turn, .. } => turn.usage.map(|usage| usage.total),
+            EventKind::TurnEnded { turn, .. } => turn.usage,
             _ => None,
         });
-        used.reduce(u64::saturating_add)
+        used.reduce(Usage::add)
     }
 
     /// The ref that keeps it, or the commit.

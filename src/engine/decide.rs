@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::order::is_ready;
 use crate::model::{
-    Criterion, CriterionKey, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task, TaskState,
-    Verdict, VerdictResult, Weight,
+    Credits, Criterion, CriterionKey, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task,
+    TaskState, Usage, Verdict, VerdictResult, Weight,
 };
 
 /// Inconclusive verdicts in a row that end a run.
@@ -23,6 +23,8 @@ pub struct Limits {
     pub premium_requests: Option<u32>,
     /// Tokens, if the agent reports them.
     pub tokens: Option<u64>,
+    /// Thousandths of an AI credit.
+    pub credits: Option<u64>,
     /// Attempts on one criterion.
     pub attempts: u32,
     /// The consequence for a criterion without attempts left.
@@ -50,10 +52,43 @@ pub struct Spent {
     pub duration: Duration,
     /// Premium requests.
     pub premium_requests: u32,
-    /// Tokens, if the agent reported them.
-    pub tokens: Option<u64>,
+    /// Tokens and credits, if the agent reported them.
+    pub usage: Option<Usage>,
+    /// What an iteration takes, by the median so far.
+    pub typical: Typical,
     /// Inconclusive verdicts in a row on the criterion at hand.
     pub unclear: u32,
+}
+
+/// What an iteration takes; nothing as long as too few have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Typical {
+    duration: Duration,
+    tokens: u64,
+    credits: u64,
+}
+
+/// Iterations that a median needs.
+const ENOUGH: usize = 3;
+
+impl Typical {
+    /// The medians of what the iterations took.
+    pub(super) fn of(costs: &[(Duration, Usage)]) -> Self {
+        fn median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
+            let mut values: Vec<T> = values.collect();
+            values.sort_unstable();
+            values.get(values.len().saturating_sub(1) / 2).copied()
+        }
+        if costs.len() < ENOUGH {
+            return Self::default();
+        }
+        let usage = || costs.iter().map(|(_, usage)| usage);
+        Self {
+            duration: median(costs.iter().map(|(took, _)| *took)).unwrap_or_default(),
+            tokens: median(usage().map(|it| it.total)).unwrap_or_default(),
+            credits: median(usage().map(|it| Credits::counted(it.credits))).unwrap_or_default(),
+        }
+    }
 }
 
 /// The next step of a run.
@@ -70,7 +105,7 @@ pub enum NextStep<'a> {
 /// Chooses the next step.
 pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> NextStep<'a> {
     let Some(criterion) = next_ready(task, state) else { return NextStep::Prove };
-    match reached(spent, limits) {
+    match too_near(spent, limits) {
         Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
         None => NextStep::Work(criterion),
     }
@@ -94,7 +129,7 @@ pub(super) fn next_only<'a>(
     (spent, limits): (&Spent, &Limits),
 ) -> NextStep<'a> {
     if let Some(criterion) = ready(task, state).find(|it| it.key == *only) {
-        return match reached(spent, limits) {
+        return match too_near(spent, limits) {
             Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
             None => NextStep::Work(criterion),
         };
@@ -128,6 +163,20 @@ pub fn ticked_without_proof<'a>(
     })
 }
 
+/// The limit that is used up, or that a usual iteration would exceed, if there is one.
+pub(super) fn too_near(spent: &Spent, limits: &Limits) -> Option<Limit> {
+    let (usage, typical) = (spent.usage.unwrap_or_default(), spent.typical);
+    let exceeds = |spent: u64, more: u64, limit: Option<u64>| {
+        limit.is_some_and(|limit| spent.saturating_add(more) > limit)
+    };
+    let duration = limits.duration.filter(|limit| spent.duration + typical.duration > *limit);
+    reached(spent, limits)
+        .or(duration.map(|_| Limit::Duration))
+        .or(exceeds(usage.total, typical.tokens, limits.tokens).then_some(Limit::Tokens))
+        .or(exceeds(Credits::counted(usage.credits), typical.credits, limits.credits)
+            .then_some(Limit::AiCredits))
+}
+
 /// The limit that is used up, if one is.
 pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if spent.iterations >= limits.iterations {
@@ -139,8 +188,12 @@ pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if limits.premium_requests.is_some_and(|limit| spent.premium_requests >= limit) {
         return Some(Limit::PremiumRequests);
     }
-    if limits.tokens.is_some_and(|limit| spent.tokens.unwrap_or(0) >= limit) {
+    let usage = spent.usage.unwrap_or_default();
+    if limits.tokens.is_some_and(|limit| usage.total >= limit) {
         return Some(Limit::Tokens);
+    }
+    if limits.credits.is_some_and(|limit| Credits::counted(usage.credits) >= limit) {
+        return Some(Limit::AiCredits);
     }
     None
 }
@@ -198,11 +251,44 @@ mod tests {
     use super::*;
     use crate::model::{Finding, Proof, TaskSettings};
 
+    fn usage(total: u64, credits: Option<Credits>) -> Option<Usage> {
+        Some(Usage { total, credits, ..Usage::default() })
+    }
+
+    #[test]
+    fn nothing_begins_that_would_usually_exceed_a_limit() {
+        let second = |seconds| Duration::from_secs(seconds);
+        let cost = |seconds, total, milli| {
+            (second(seconds), usage(total, Some(Credits::Milli(milli))).expect("a usage"))
+        };
+        let costs = [cost(10, 100, 300), cost(99, 999, 2999), cost(20, 200, 400)];
+        assert_eq!(Typical::of(&costs[..2]), Typical::default(), "two are too few");
+        let typical = Typical::of(&costs);
+        let spent = |seconds, total, milli| Spent {
+            duration: second(seconds),
+            usage: usage(total, Some(Credits::Milli(milli))),
+            typical,
+            ..Spent::default()
+        };
+        for (spent, limit) in [
+            (spent(80, 800, 2600), None),
+            (spent(81, 800, 2600), Some(Limit::Duration)),
+            (spent(80, 801, 2600), Some(Limit::Tokens)),
+            (spent(80, 800, 2601), Some(Limit::AiCredits)),
+        ] {
+            assert_eq!(too_near(&spent, &LIMITS), limit);
+            assert_eq!(reached(&spent, &LIMITS), None, "it may end what it began");
+        }
+        let free = Limits { duration: None, tokens: None, credits: None, ..LIMITS };
+        assert_eq!(too_near(&spent(999, 9999, 9999), &free), None);
+    }
+
     const LIMITS: Limits = Limits {
         iterations: 5,
         duration: Some(Duration::from_secs(100)),
         premium_requests: Some(10),
         tokens: Some(1000),
+        credits: Some(3000),
         attempts: 3,
         on_stuck: OnStuck::Skip,
         on_fatal: OnFatal::EndRun,
@@ -274,7 +360,15 @@ mod tests {
             (Spent { iterations: 5, ..Spent::default() }, Limit::Iterations),
             (Spent { duration: Duration::from_secs(100), ..Spent::default() }, Limit::Duration),
             (Spent { premium_requests: 10, ..Spent::default() }, Limit::PremiumRequests),
-            (Spent { tokens: Some(1000), ..Spent::default() }, Limit::Tokens),
+            (Spent { usage: usage(1000, None), ..Spent::default() }, Limit::Tokens),
+            (
+                Spent { usage: usage(0, Some(Credits::Milli(3000))), ..Spent::default() },
+                Limit::AiCredits,
+            ),
+            (
+                Spent { usage: usage(0, Some(Credits::Unknown)), ..Spent::default() },
+                Limit::AiCredits,
+            ),
         ];
         for (spent, limit) in spent {
             let open = task(&[("a", false)]);

@@ -143,7 +143,9 @@ impl Ledger {
             iterations: self.spent.iterations,
             millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: self.spent.premium_requests,
-            tokens: self.spent.tokens,
+            tokens: self.spent.usage.map(|usage| usage.total),
+            cached: self.spent.usage.map_or(0, |usage| usage.cached),
+            credits: self.spent.usage.and_then(|usage| usage.credits),
             unasked: self.parts.gate.allows_unasked(),
             next: self.next_steps(outcome),
         }
@@ -151,7 +153,7 @@ impl Ledger {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, look, log_in, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, log_in, pr, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -169,9 +171,13 @@ impl Ledger {
                     steps.push(format!("to prove them in a proof room, too: {prove}"));
                 }
                 steps.push(format!("review the commits: {review}"));
+                steps.push(format!("hand the branch over: {pr}"));
             }
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 steps.push(format!("continue where it stopped: {again}"));
+                if !self.passed_from.is_empty() {
+                    steps.push(format!("review what passed: {review}; hand it over: {pr}"));
+                }
             }
             Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {
                 let signs = self.parts.layout.file(GUARDRAILS);

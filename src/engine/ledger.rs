@@ -17,7 +17,7 @@ use super::{EngineError, GuardRules};
 use crate::agent::{AgentKind, Denials, Gate};
 use crate::events::Emitter;
 use crate::model::{
-    CheckResult, CriterionKey, Finding, Oid, Outcome, Proof, ProofMode, TaskState, Tier,
+    CheckResult, CriterionKey, Finding, Oid, Outcome, Proof, ProofMode, TaskState, Tier, Usage,
 };
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
@@ -116,6 +116,8 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+    /// Hands the branch over.
+    pub pr: String,
     /// Logs in to an agent other than the Copilot CLI.
     pub log_in: Option<&'static str>,
 }
@@ -146,6 +148,9 @@ pub(super) struct Ledger {
     /// Where the branch was when the runner looked last.
     pub(super) last_head: Option<Oid>,
     pub(super) spent: Spent,
+    /// What was spent when the costs of iterations were counted last, and those costs.
+    pub(super) counted: Spent,
+    pub(super) costs: Vec<(Duration, Usage)>,
     pub(super) baseline: Baseline,
     pub(super) artefacts: BTreeSet<PathBuf>,
     /// The commit before the first attempt of this run at a criterion.
@@ -223,6 +228,8 @@ impl Ledger {
             last_head: None,
             state,
             spent: Spent::default(),
+            counted: Spent::default(),
+            costs: Vec::new(),
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),

@@ -107,7 +107,7 @@ impl Run {
             }
             let task = self.ledger.task()?;
             self.ledger.tell_skipped(&task)?;
-            self.ledger.spent.duration = self.ledger.started.elapsed();
+            self.ledger.learn_costs();
             let (state, spent) = (&self.ledger.state, &self.ledger.spent);
             let limits = &self.ledger.parts.limits;
             let step = match &self.only {
@@ -135,7 +135,7 @@ impl Run {
             }
             let task = self.ledger.task()?;
             self.ledger.tell_skipped(&task)?;
-            self.ledger.spent.duration = self.ledger.started.elapsed();
+            self.ledger.learn_costs();
             let step = self.next_together(&task);
             if let (Step::Stop(_) | Step::Prove, Some(workers)) = (&step, &mut self.workers) {
                 workers.try_again();
@@ -177,9 +177,9 @@ impl Run {
         let mut spent = self.ledger.spent;
         for delivery in workers.queue.iter().filter(|it| !it.counted) {
             spent.premium_requests += delivery.work.premium_requests;
-            spent.tokens = match (spent.tokens, delivery.tokens()) {
-                (None, None) => None,
-                (before, more) => Some(before.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+            spent.usage = match (spent.usage, delivery.usage()) {
+                (Some(before), Some(more)) => Some(before.add(more)),
+                (before, more) => before.or(more),
             };
         }
         schedule(task, &self.ledger.state, (&spent, &self.ledger.parts.limits), workers.crew(&busy))

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decide::{Limits, Spent, open_criteria, reached};
+use super::decide::{Limits, Spent, open_criteria, too_near};
 use super::order::is_ready;
 use crate::model::{Criterion, CriterionKey, Outcome, Task, TaskState};
 
@@ -66,7 +66,7 @@ pub(super) fn schedule<'t>(
     // What is at work and in the queue counts as begun.
     let begun = u32::try_from(crew.working + crew.queued).unwrap_or(u32::MAX);
     let leased = Spent { iterations: spent.iterations.saturating_add(begun), ..*spent };
-    let limit = reached(&leased, limits);
+    let limit = too_near(&leased, limits);
     match ready.next() {
         Some(_) if let Some(limit) = limit => {
             if at_rest {
@@ -102,6 +102,7 @@ mod tests {
         duration: None,
         premium_requests: None,
         tokens: None,
+        credits: None,
         attempts: 3,
         on_stuck: OnStuck::Skip,
         on_fatal: OnFatal::EndRun,

@@ -9,13 +9,14 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::EngineError;
-use super::decide::reached;
+use super::decide::{Typical, reached};
 use super::iteration::{Iteration, TurnResult};
 use super::ledger::Ledger;
 use super::supervisor::Worker;
 use crate::agent::{AgentError, Closed, Session, StopHook, TurnLimits};
 use crate::model::{
-    EventKind, Fault, FaultClass, Limit, Outcome, Premium, Prompt, Record as _, Turn, TurnEnd,
+    Credits, EventKind, Fault, FaultClass, Limit, Outcome, Premium, Prompt, Record as _, Turn,
+    TurnEnd,
 };
 
 /// Prompts in one turn: the first, and those after a denial cut it short.
@@ -156,9 +157,8 @@ impl Worker {
         iteration: &mut Iteration,
     ) -> Result<Result<Turn, AgentError>, EngineError> {
         let stop = ledger.parts.stop.token().child_token();
-        let used = ledger.spent.tokens.unwrap_or(0);
-        let tokens = ledger.parts.limits.tokens.map(|limit| limit.saturating_sub(used));
-        let limits = TurnLimits { tokens, ..self.parts.turn };
+        let [tokens, credits] = ledger.left();
+        let limits = TurnLimits { tokens, credits, ..self.parts.turn };
         let answer = session.prompt(prompt, &limits, &stop);
         tokio::pin!(answer);
         let end = run_deadline(ledger.deadline());
@@ -254,8 +254,32 @@ impl Worker {
 impl Ledger {
     pub(super) fn count_tokens(&mut self, turn: &Turn) {
         if let Some(usage) = turn.usage {
-            let before = self.spent.tokens.unwrap_or(0);
-            self.spent.tokens = Some(before.saturating_add(usage.total));
+            self.spent.usage = Some(self.spent.usage.unwrap_or_default().add(usage));
+        }
+    }
+
+    /// Tokens and thousandths of a credit that are left, as far as they are limited.
+    pub(super) fn left(&self) -> [Option<u64>; 2] {
+        let (used, limits) = (self.spent.usage.unwrap_or_default(), &self.parts.limits);
+        let credits = Credits::counted(used.credits);
+        [
+            limits.tokens.map(|limit| limit.saturating_sub(used.total)),
+            limits.credits.map(|limit| limit.saturating_sub(credits)),
+        ]
+    }
+
+    /// Counts what the iterations took that ended since the last call.
+    pub(super) fn learn_costs(&mut self) {
+        self.spent.duration = self.started.elapsed();
+        let (now, before) = (self.spent, self.counted);
+        let ended = now.iterations.saturating_sub(before.iterations);
+        if ended > 0 {
+            let usage = now.usage.unwrap_or_default().since(before.usage.unwrap_or_default());
+            // Several that landed together share it.
+            let each = (now.duration.saturating_sub(before.duration) / ended, usage);
+            self.costs.push(each);
+            self.spent.typical = Typical::of(&self.costs);
+            self.counted = now;
         }
     }
 
@@ -263,7 +287,7 @@ impl Ledger {
         self.spent.duration = self.started.elapsed();
         matches!(
             reached(&self.spent, &self.parts.limits),
-            Some(Limit::Duration | Limit::PremiumRequests | Limit::Tokens)
+            Some(Limit::Duration | Limit::PremiumRequests | Limit::Tokens | Limit::AiCredits)
         )
     }
 
@@ -271,7 +295,9 @@ impl Ledger {
     fn limit_within_a_turn(&self) -> Limit {
         match self.deadline() {
             Some(deadline) if Instant::now() >= deadline => Limit::Duration,
-            Some(_) | None => Limit::Tokens,
+            Some(_) | None => reached(&self.spent, &self.parts.limits)
+                .filter(|limit| *limit == Limit::AiCredits)
+                .unwrap_or(Limit::Tokens),
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct Assignment {
     pub seconds: Option<u64>,
     /// The tokens that the run has left, if it has a limit.
     pub tokens: Option<u64>,
+    /// The same in thousandths of an AI credit.
+    pub credits: Option<u64>,
 }
 
 /// A worker's answer to an assignment.

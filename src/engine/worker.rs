@@ -93,6 +93,7 @@ impl Ledger {
         self.spent = Default::default();
         self.parts.limits.duration = order.seconds.map(Duration::from_secs);
         self.parts.limits.tokens = order.tokens;
+        self.parts.limits.credits = order.credits;
         self.state = order.state;
         self.baseline = Baseline::new(order.baseline);
         self.commit_hooks = order.commit_hooks;

@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, CheckResult, Checkpoint, ContextFill, CriterionKey, Event, EventKind,
-    Outcome, Proof, RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
+    AgentIdentity, Answer, CheckResult, Checkpoint, ContextFill, Credits, CriterionKey, Event,
+    EventKind, Outcome, Proof, RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict,
+    VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -141,6 +142,10 @@ pub struct Counters {
     /// How full the model's context was after the last turn, where the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextFill>,
+    /// Those of them that the provider had cached.
+    pub cached: u64,
+    /// AI credits, where the agent reported what they follow from.
+    pub credits: Option<Credits>,
     /// Premium requests of iterations that ended.
     pub premium_requests: u32,
 }
@@ -256,6 +261,8 @@ impl RunView {
                     self.count(|counters| {
                         let before = counters.tokens.unwrap_or(0);
                         counters.tokens = Some(before.saturating_add(usage.total));
+                        counters.cached = counters.cached.saturating_add(usage.cached);
+                        counters.credits = Credits::add(counters.credits, usage.credits);
                     });
                 }
             }

@@ -13,7 +13,8 @@ use super::fold::RunView;
 use super::replay::read;
 use super::{JournalError, JournalLine};
 use crate::model::{
-    Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, VerdictResult,
+    Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, Usage,
+    VerdictResult,
 };
 
 /// A run, as a report needs it.
@@ -60,6 +61,8 @@ pub struct IterationRow {
     pub denied: u64,
     /// The failure that cut its turn off.
     pub fault: Option<String>,
+    /// What its turns used, where the agent reported it.
+    pub usage: Option<Usage>,
 }
 
 /// The denials of a rule.
@@ -115,6 +118,7 @@ impl Rollup {
                     commits: Vec::new(),
                     denied: 0,
                     fault: None,
+                    usage: None,
                 });
             }
             EventKind::ToolDecided { answer: Answer::Deny, rule, reason, .. } => {
@@ -124,12 +128,20 @@ impl Rollup {
                 self.deny(rule, reason);
             }
             EventKind::TurnEnded { turn, .. } => {
-                if let (Some(row), Some(fault)) = (self.iterations.last_mut(), &turn.fault) {
-                    row.fault = Some(fault.message.clone());
+                if let Some(row) = self.iterations.last_mut() {
+                    row.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
+                    let used = row.usage.into_iter().chain(turn.usage);
+                    row.usage = used.reduce(Usage::add);
                 }
             }
-            EventKind::VerdictReached { evidence, verdict, .. } => {
-                if let Some(row) = self.iterations.last_mut() {
+            EventKind::VerdictReached { criterion, evidence, verdict, .. } => {
+                // Of each criterion, only the last checks are kept.
+                let mut rows = self.iterations.iter_mut().rev();
+                let last = rows.next();
+                if let Some(row) = rows.find(|row| row.criterion == *criterion) {
+                    row.checks.clear();
+                }
+                if let Some(row) = last {
                     row.result = Some(verdict.result.clone());
                     row.findings.clone_from(&verdict.findings);
                     row.checks.clone_from(&evidence.checks);

@@ -8,6 +8,7 @@ mod activity;
 mod audit;
 mod check;
 mod commit_prefix;
+mod credits;
 mod diagnostic;
 mod event;
 mod evidence;
@@ -34,6 +35,7 @@ pub use activity::Activity;
 pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{Cell, CellRun, CheckResult, CheckStatus, TestCount, all_passed};
 pub use commit_prefix::CommitPrefix;
+pub use credits::Credits;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{

@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{CriterionKey, ExitCode, Fault, Proof};
+use super::turn::is_zero;
+use super::{Credits, CriterionKey, ExitCode, Fault, Proof};
 
 /// The reason for the end of a run. Each has one exit code, and only `Proven` is success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +112,8 @@ pub enum Limit {
     PremiumRequests,
     /// `--max-tokens`.
     Tokens,
+    /// `--max-ai-credits`.
+    AiCredits,
 }
 
 /// The final state of a run, for the table.
@@ -127,6 +130,12 @@ pub struct RunSummary {
     /// Tokens of this run, where the agent reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// Those of them that the provider had cached.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
+    /// AI credits of this run, where the agent reported what they follow from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Credits>,
     /// Whether the agent's calls could run unasked.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unasked: bool,

@@ -34,12 +34,12 @@ use serde_json::Value;
 
 use super::{
     Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind,
-    CheckResult, CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, CriterionKey,
-    CriterionSummary, Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall, Fault,
-    FaultClass, Finding, FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck,
-    Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary,
-    SessionId, SignsChange, StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn,
-    TurnEnd, Unmoved, Usage, Verdict, VerdictResult, Weight,
+    CheckResult, CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, Credits,
+    CriterionKey, CriterionSummary, Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall,
+    Fault, FaultClass, Finding, FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid,
+    OnStuck, Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset,
+    RunSummary, SessionId, SignsChange, StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals,
+    Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult, Weight,
 };
 
 /// Takes secrets out of text.
@@ -179,6 +179,7 @@ without_text!(
     ContextFill,
     Decided,
     Cell,
+    Credits,
     EventLevel,
     FaultClass,
     FindingKind,
@@ -253,7 +254,7 @@ each_field! {
     PathChange { path, kind }
     PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }
-    RunSummary { criteria, iterations, millis, premium_requests, tokens, unasked, next }
+    RunSummary { criteria, iterations, millis, premium_requests, tokens, cached, credits, unasked, next }
     TaskFileChange {
         by, focus_ticked, others_ticked, unticked, removed, added, verify_changed, text_changed,
         reformatted, unreadable,

@@ -7,6 +7,8 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Credits;
+
 /// One prompt and everything until its answer. `end` is the agent's word, never proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -156,6 +158,43 @@ pub struct Usage {
     pub output: u64,
     /// All of them.
     pub total: u64,
+    /// Tokens of the input that the provider had cached.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
+    /// AI credits, where the agent reports what they follow from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Credits>,
+}
+
+impl Usage {
+    /// The sum.
+    #[must_use]
+    pub fn add(self, more: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+            total: self.total.saturating_add(more.total),
+            cached: self.cached.saturating_add(more.cached),
+            credits: Credits::add(self.credits, more.credits),
+        }
+    }
+
+    /// What was used after `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(before.input),
+            output: self.output.saturating_sub(before.output),
+            total: self.total.saturating_sub(before.total),
+            cached: self.cached.saturating_sub(before.cached),
+            credits: Credits::since(self.credits, before.credits),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How full a model's context is.

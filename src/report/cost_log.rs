@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use super::buffered_file::BufferedFile;
 use super::format;
-use crate::model::{Event, EventKind, ReportError, Reporter, Turn, Usage};
+use crate::model::{Credits, Event, EventKind, ReportError, Reporter, Turn, Usage};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
 
@@ -54,9 +54,19 @@ impl CostLog {
             self.clock.local(time).format("%F %T%:z"),
             premium && turn.is_none_or(Turn::reached_model)
         );
-        if let Some(Usage { total: tokens, .. }) = turn.and_then(|turn| turn.usage) {
+        if let Some(Usage { total, cached, credits, .. }) = turn.and_then(|turn| turn.usage) {
             // Writing to a String does not fail.
-            let _ = write!(line, ", tokens={tokens}");
+            let _ = write!(line, ", tokens={total}");
+            if cached > 0 {
+                let _ = write!(line, ", cached={cached}");
+            }
+            match credits {
+                Some(Credits::Milli(milli)) => {
+                    let _ = write!(line, ", credits={}.{:03}", milli / 1000, milli % 1000);
+                }
+                Some(Credits::Unknown) => line.push_str(", credits=unknown"),
+                None => {}
+            }
         }
         self.kept.push(&line);
     }

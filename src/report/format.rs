@@ -10,8 +10,8 @@ use console::{measure_text_width, truncate_str};
 use serde_json::Value;
 
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, EventKind, Evidence, Finding, Limit, OnStuck, Outcome,
-    Proof, Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    CheckResult, CheckStatus, Credits, CriterionKey, EventKind, Evidence, Finding, Limit, OnStuck,
+    Outcome, Proof, Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 
 /// Columns that a criterion's text may take in a line.
@@ -114,6 +114,17 @@ pub(super) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// `12.5 AI credits`, or that their number is unknown.
+pub(super) fn credits(credits: Credits) -> String {
+    match credits {
+        Credits::Milli(milli) => {
+            let tenths = milli.div_ceil(100);
+            format!("{}.{} AI credits", grouped(tenths / 10), tenths % 10)
+        }
+        Credits::Unknown => "AI credits unknown".to_owned(),
+    }
 }
 
 /// A duration for people: `0.4 s`, `41 s`, `2 min 05 s`, `1 h 02 min`.
@@ -370,6 +381,7 @@ pub fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
                 "Stopped: premium request limit reached (--max-premium-requests)"
             }
             Limit::Tokens => "Stopped: token limit reached (--max-tokens)",
+            Limit::AiCredits => "Stopped: AI credit limit reached (--max-ai-credits)",
         }
         .to_owned(),
         Outcome::Stuck { reason } => format!("Stuck: {}", message(reason)),

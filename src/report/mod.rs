@@ -19,6 +19,7 @@ mod progress_md;
 mod providers;
 mod repeats;
 mod scene;
+mod stats;
 mod stream_lines;
 mod summary;
 
@@ -35,5 +36,6 @@ pub use night::{
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
+pub use stats::Stats;
 pub use stream_lines::StreamLines;
 pub use summary::{counted, ended, render as summary};

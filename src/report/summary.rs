@@ -157,6 +157,12 @@ pub(super) fn cost(summary: &RunSummary) -> String {
     );
     if let Some(tokens) = summary.tokens {
         let _ = write!(text, ", {}", format::count(tokens, "token"));
+        if summary.cached > 0 {
+            let _ = write!(text, " ({} cached)", format::grouped(summary.cached));
+        }
+    }
+    if let Some(credits) = summary.credits {
+        let _ = write!(text, ", {}", format::credits(credits));
     }
     text
 }

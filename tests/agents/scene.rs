@@ -178,7 +178,7 @@ impl Scene {
         });
         for (pid, _) in agents {
             // It may have ended by itself.
-            drop(kill_process(pid, Signal::KILL));
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 

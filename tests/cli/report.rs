@@ -212,3 +212,103 @@ fn a_command_of_the_users_learns_how_a_run_ended_and_changes_nothing() {
     assert_eq!(refused.code, Some(7), "{}", refused.stdout);
     assert!(refused.stderr.contains("cannot have `on_end`"), "{}", refused.stderr);
 }
+
+#[test]
+fn the_numbers_over_all_runs_and_what_they_foretell() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replacen("{write: {path: b.txt, text: b}}, ", "", 1);
+    let dry =
+        || finish(repo.run_command(HONEST, &["--dry-run", "--json"])).json()["forecast"].clone();
+    assert!(dry().is_null());
+    let flags = ["--sandbox=off", "--stuck-threshold", "1", "--on-stuck", "skip"];
+    assert_eq!(repo.run(&script, &flags).code, Some(4));
+    assert_eq!(repo.ralph(&["retry", "demo"]).code, Some(0));
+    assert_eq!(repo.run(HONEST, &["--sandbox=off"]).code, Some(0));
+    let stats = repo.ralph(&["stats", "demo", "--json"]).json()["tasks"][0]["stats"].clone();
+    for (name, value) in
+        [("runs", 2), ("iterations", 4), ("criteria", 3), ("passed", 3), ("passed_at_first", 2)]
+    {
+        assert_eq!(stats[name], value, "{name}: {stats}");
+    }
+    assert_eq!(stats["attempts"], serde_json::json!([1, 1, 1]), "{stats}");
+    assert_eq!(stats["failures"][0][1], 1, "{stats}");
+    assert!(stats["millicredits"].is_null(), "nothing is reported: {stats}");
+    let text = repo.ralph(&["stats"]).stdout;
+    let said =
+        "demo: 2 runs, 4 iterations\n3 of 3 criteria passed, 2 of them at the first attempt\n";
+    assert!(text.starts_with(said) && text.contains("\n  1 of 1: "), "{text}");
+    assert_eq!(repo.ralph(&["tick", "demo", "5", "--off"]).code, Some(0));
+    repo.commit("Again");
+    let foretold = dry();
+    let said = foretold.as_str().unwrap_or_default();
+    assert!(said.starts_with("1 open criterion: by the 3 that passed so far "), "{foretold}");
+}
+
+#[test]
+fn a_pull_request_gets_the_report_as_its_text() {
+    let repo = Repo::new(THREE);
+    let none = repo.run("turns: []", &["--sandbox=off", "--max-iterations", "1"]);
+    assert_eq!(none.code, Some(3), "{}", none.stderr);
+    let refused = repo.ralph(&["pr", "demo"]);
+    assert_eq!(refused.code, Some(7), "{}", refused.stdout);
+    assert!(refused.stderr.contains("left no work that passed"), "{}", refused.stderr);
+    let ran = repo.run(HONEST, &["--sandbox=off", "--branch", "ralph/demo"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("hand the branch over: ralph-copilot pr demo"), "{}", ran.stdout);
+    let told = repo.ralph(&["pr", "demo"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let line = shlex::split(told.stdout.trim()).expect("a command line");
+    let after = |flag: &str| {
+        let at = line.iter().position(|word| word == flag).expect("the flag");
+        line[at + 1].clone()
+    };
+    assert_eq!(line[..3], ["gh", "pr", "create"]);
+    assert_eq!(after("--title"), "demo: 3 criteria: 3 proven");
+    assert_eq!(after("--head"), repo.git(&["branch", "--show-current"]).trim());
+    let body = repo.read(&after("--body-file"));
+    assert!(body.starts_with("# `demo`\n") && body.contains("**proven** `a is there`"), "{body}");
+    assert!(told.stderr.contains("git push -u origin "), "{}", told.stderr);
+    assert_eq!(repo.status(), "", "the file is ignored");
+}
+
+#[test]
+fn a_limit_of_credits_is_refused_where_none_are_reported() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--max-ai-credits", "40"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    let said = [ran.stdout, ran.stderr].concat();
+    assert!(said.contains("--max-ai-credits works only with the Copilot CLI"), "{said}");
+    assert_eq!(repo.subjects(), [""; 0]);
+}
+
+#[test]
+fn init_proposes_what_the_manifests_say_and_check_names_what_no_check_can_prove() {
+    let files = [
+        ("package.json", r#"{"scripts": {"test": "x"}}"#),
+        ("package-lock.json", "{}"),
+        ("tests/a.test.js", ""),
+    ];
+    let repo = Repo::with(THREE, &files);
+    assert_eq!(repo.ralph(&["init", "fresh"]).code, Some(0));
+    let task = repo.read("tasks/fresh/TASK.md");
+    for line in ["# verify: npm test", "# setup: [npm ci]", "# protect: [\"tests/**\"]"] {
+        assert!(task.contains(&format!("\n{line}\n")), "{line}: {task}");
+    }
+    let check = |task: &str| repo.ralph(&["check", task]);
+    let fresh = check("fresh");
+    assert!(fresh.stderr.contains("is still the template's"), "{}", fresh.stderr);
+    // Uncommented, they are the task's settings.
+    let task = task.replace("# verify: npm", "verify: npm").replace("# setup: [", "setup: [");
+    let task = task.replace("# protect: [\"tests", "protect: [\"tests");
+    let (front, _) = task.split_once("\n---\n").expect("front matter");
+    repo.write("tasks/fresh/TASK.md", format!("{front}\n---\n# T\n\n- [ ] a\n"));
+    let settings = repo.ralph(&["check", "fresh", "--json"]).json()["settings"].clone();
+    assert_eq!(settings["setup"], serde_json::json!(["npm ci"]), "{settings}");
+    assert_eq!(settings["protect"][0], "tests/**", "{settings}");
+    let note = "no check can prove what stands on";
+    assert!(!check("fresh").stdout.contains(note) && !check("demo").stdout.contains(note));
+    repo.write("tasks/bare/TASK.md", "- [ ] a\n- [x] b\n- [ ] c\n");
+    let bare = check("bare");
+    assert_eq!(bare.code, Some(0), "{}", bare.stderr);
+    assert!(bare.stdout.contains(&format!("note: {note} lines 1, 3: ")), "{}", bare.stdout);
+}

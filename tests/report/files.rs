@@ -270,13 +270,13 @@ fn cost_log_has_a_line_for_each_prompt() {
     let mut reporter = CostLog::new(path.clone(), clock());
     let (before, text) = feed(&mut reporter, &path, &sample_run::events());
     insta::assert_snapshot!(text, @r"
-    [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=12000
-    [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=6240
+    [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=12000, cached=6000, credits=1.234
+    [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=6240, cached=3120, credits=1.234
     [2026-11-21 14:03:44+00:00] Iteration 2: model=claude-sonnet-4.5, premium=true
     [2026-11-21 14:03:49+00:00] Iteration 3: model=claude-sonnet-4.5, premium=true
-    [2026-11-21 14:59:50+00:00] Iteration 3: model=claude-sonnet-4.5, premium=true, tokens=900
-    [2026-11-21 15:00:50+00:00] Iteration 4: model=claude-sonnet-4.5, premium=true, tokens=100
-    [2026-11-21 15:00:57+00:00] Iteration 5: model=claude-sonnet-4.5, premium=true, tokens=163200
+    [2026-11-21 14:59:50+00:00] Iteration 3: model=claude-sonnet-4.5, premium=true, tokens=900, cached=450, credits=1.234
+    [2026-11-21 15:00:50+00:00] Iteration 4: model=claude-sonnet-4.5, premium=true, tokens=100, cached=50, credits=1.234
+    [2026-11-21 15:00:57+00:00] Iteration 5: model=claude-sonnet-4.5, premium=true, tokens=163200, cached=81600, credits=1.234
     ");
     assert_eq!(before[0], "", "nothing within the turn");
 }

@@ -327,7 +327,7 @@ fn the_end_of_a_run_is_printed_although_a_question_waits() {
         feed(&mut console, &events);
         term.contents()
     });
-    assert!(during.contains("tokens."), "{during}");
+    assert!(during.contains("AI credits."), "{during}");
 }
 
 /// The first of the sample's events for which this holds, at this time of day.

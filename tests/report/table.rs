@@ -63,6 +63,7 @@ fn every_outcome_has_words() {
         Outcome::LimitReached { limit: Limit::Duration },
         Outcome::LimitReached { limit: Limit::PremiumRequests },
         Outcome::LimitReached { limit: Limit::Tokens },
+        Outcome::LimitReached { limit: Limit::AiCredits },
         Outcome::Stuck { reason: "why".to_owned() },
         Outcome::AgentUnusable { fault },
         Outcome::RateLimited {

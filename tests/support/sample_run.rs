@@ -4,11 +4,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
     Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, ChangeKind, CheckResult,
-    CheckStatus, Checkpoint, CommitSeen, ContextFill, CriterionKey, CriterionSummary, Cut, Decided,
-    Event, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
-    GivenWith, History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair, RunId,
-    RunSummary, SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd,
-    Usage, Verdict, VerdictResult, Weight,
+    CheckStatus, Checkpoint, CommitSeen, ContextFill, Credits, CriterionKey, CriterionSummary, Cut,
+    Decided, Event, EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding,
+    FindingKind, GivenWith, History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair,
+    RunId, RunSummary, SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn,
+    TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -203,7 +203,13 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
             end,
             denied: 1,
             updates: 42,
-            usage: tokens.map(|total| Usage { input: total - 40, output: 40, total }),
+            usage: tokens.map(|total| Usage {
+                input: total - 40,
+                output: 40,
+                total,
+                cached: total / 2,
+                credits: Some(Credits::Milli(1234)),
+            }),
             context: tokens.map(|used| ContextFill { used, size: 200_000 }),
             said: "All done!".to_owned(),
             fault,
@@ -600,6 +606,8 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                     premium_requests: 7,
                     tokens: Some(182_440),
                     unasked: false,
+                    cached: 91_220,
+                    credits: Some(Credits::Milli(8638)),
                     next: vec![
                         "ralph-copilot log retry  (what happened)".to_owned(),
                         "ralph-copilot retry retry  (try the stuck criterion again)".to_owned(),

@@ -46,7 +46,13 @@ pub(super) fn end(reason: StopReason) -> TurnEnd {
 
 /// The agent's token count, for the whole session so far.
 pub(super) fn usage(usage: &AcpUsage) -> Usage {
-    Usage { input: usage.input_tokens, output: usage.output_tokens, total: usage.total_tokens }
+    Usage {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        total: usage.total_tokens,
+        cached: usage.cached_read_tokens.unwrap_or(0),
+        credits: None,
+    }
 }
 
 /// Classifies a JSON-RPC error.

@@ -9,9 +9,9 @@ use super::convert;
 use super::observed_call::ObservedCall;
 use super::session::{AcpSession, Gathered};
 use crate::agent::fault::explains_loss;
-use crate::agent::records::{self, Last, since};
+use crate::agent::records::{self, Last};
 use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in};
-use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
+use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd, Usage};
 
 impl AcpSession {
     pub(super) async fn turn(
@@ -64,13 +64,14 @@ impl AcpSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
-        // An agent that did not report its usage has still spent tokens.
-        let usage = match (usage, &mut self.records) {
-            (None, Some(records)) => Some(records.tokens().await).filter(|now| now.total > 0),
-            (usage, _) => usage,
+        let recorded = match &mut self.records {
+            Some(records) => Some(records.tokens().await).filter(|now| now.total > 0),
+            None => None,
         };
-        let usage = usage.map(|now| {
-            let turn = since(now, self.counted);
+        // An agent that did not report its usage has still spent tokens.
+        let usage = usage.or(recorded).map(|now| {
+            let now = Usage { credits: recorded.and_then(|all| all.credits), ..now };
+            let turn = now.since(self.counted);
             self.counted = now;
             turn
         });

@@ -22,7 +22,7 @@ use super::session_state::SessionState;
 use super::{answers, convert, modes};
 use crate::agent::arguments::{is_empty, is_shell_echo, wanted};
 use crate::agent::fault::explains_loss;
-use crate::agent::records::{SessionRecords, since};
+use crate::agent::records::SessionRecords;
 use crate::agent::stuck::longer;
 use crate::agent::{
     AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, SessionTools,
@@ -127,9 +127,9 @@ impl Session for AcpSession {
                 Some(stuck) => break Over::Cancel(TurnEnd::Stuck(stuck)),
                 None => {}
             }
-            if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
+            if let Some(records) = self.records.as_mut().filter(|_| ticked && limits.usage()) {
                 let now = records.tokens().await;
-                if since(now, self.counted).total >= left {
+                if limits.used_up(now.since(self.counted)) {
                     gathered.usage = Some(now);
                     break Over::Cancel(TurnEnd::Interrupted);
                 }

@@ -21,7 +21,7 @@ use super::launch::OneShotLaunch;
 use crate::agent::arguments::is_empty;
 use crate::agent::command::{mcp_config, prepare};
 use crate::agent::fault::explains_loss;
-use crate::agent::records::{SessionRecords, reset_in_logs, since};
+use crate::agent::records::{SessionRecords, reset_in_logs};
 use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
@@ -228,8 +228,8 @@ impl OneShotSession {
             if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
                 return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
-            if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
-                && since(records.tokens().await, self.counted).total >= left
+            if let Some(records) = self.records.as_mut().filter(|_| ticked && limits.usage())
+                && limits.used_up(records.tokens().await.since(self.counted))
             {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
@@ -374,7 +374,7 @@ impl OneShotSession {
     /// The tokens used in this turn.
     async fn usage(&mut self) -> Option<Usage> {
         let all = self.records.as_mut()?.tokens().await;
-        let turn = since(all, self.counted);
+        let turn = all.since(self.counted);
         self.counted = all;
         (turn.total > 0).then_some(turn)
     }

@@ -99,6 +99,9 @@ pub(crate) struct SettingArgs {
     /// Stop after this many tokens, if the agent reports them
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<u64>,
+    /// Stop after this many of GitHub's AI credits
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_ai_credits: Option<u32>,
     /// Wait at most this long for a rate limit or an outage to pass [default: 2h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_wait: Option<Span>,
@@ -229,6 +232,7 @@ impl SettingArgs {
             max_duration: self.max_duration,
             max_premium_requests: self.max_premium_requests,
             max_tokens: self.max_tokens,
+            max_ai_credits: self.max_ai_credits,
             max_wait: self.max_wait,
             stuck_threshold: self.stuck_threshold,
             on_stuck: self.on_stuck,

@@ -57,6 +57,7 @@ impl RunPlan {
         }
         let templates = templates(&at.place)?;
         let command = launch::find_agent(&settings)?;
+        launch::counts_credits(&settings, command.kind)?;
         let memory = memory::of_run(at.place.root(), &settings)?;
         let chosen = chosen.unwrap_or_else(|panic| resume_unwind(panic))?;
         let on_fatal = if args.plan.is_some() { OnFatal::FailCriterion } else { OnFatal::EndRun };
@@ -164,6 +165,7 @@ pub(in crate::cli) fn limits(settings: &Settings) -> Limits {
         duration: settings.max_duration.map(|span| span.0),
         premium_requests: settings.max_premium_requests,
         tokens: settings.max_tokens,
+        credits: settings.max_ai_credits.map(|credits| u64::from(credits) * 1000),
         attempts: settings.stuck_threshold.get(),
         on_stuck: settings.on_stuck,
         on_fatal: OnFatal::EndRun,

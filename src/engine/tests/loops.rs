@@ -132,7 +132,8 @@ async fn more_tokens_than_can_be_counted_are_a_limit_reached() {
     let greedy = |criterion| -> super::work_tree::Act {
         Box::new(move |place| {
             place.honest(criterion);
-            let usage = Some(Usage { input: 0, output: u64::MAX - 1, total: u64::MAX - 1 });
+            let usage =
+                Some(Usage { output: u64::MAX - 1, total: u64::MAX - 1, ..Usage::default() });
             Turn { usage, ..Turn::default() }
         })
     };
@@ -165,7 +166,7 @@ async fn guardrails_that_are_no_utf_8_get_their_sign_and_keep_their_bytes() {
 fn costly(end: TurnEnd) -> super::work_tree::Act {
     Box::new(move |place| {
         place.honest("one");
-        let usage = Some(Usage { input: 900, output: 100, total: 1000 });
+        let usage = Some(Usage { input: 900, output: 100, total: 1000, ..Usage::default() });
         Turn { end, usage, ..Turn::default() }
     })
 }

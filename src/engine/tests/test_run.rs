@@ -117,6 +117,7 @@ impl TestRun {
                 duration: None,
                 premium_requests: None,
                 tokens: None,
+                credits: None,
                 attempts: 3,
                 on_stuck: OnStuck::Stop,
                 on_fatal: OnFatal::EndRun,
@@ -246,6 +247,7 @@ fn commands() -> NextCommands {
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),
         review: "git log --oneline".to_owned(),
+        pr: "ralph-copilot pr demo".to_owned(),
         log_in: None,
     }
 }

@@ -97,6 +97,14 @@ pub struct NightCriterion {
     pub checks: Vec<CheckResult>,
 }
 
+impl NightCriterion {
+    /// Its standing in words, if they say more than the word for it.
+    pub(super) fn more_said(&self) -> Option<&String> {
+        Some(&self.said)
+            .filter(|said| ![self.standing, "proven by its check"].contains(&said.as_str()))
+    }
+}
+
 /// A run against the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changes {
@@ -228,6 +236,8 @@ fn summary_of(run: &Rollup) -> RunSummary {
         premium_requests: counters.premium_requests,
         tokens: counters.tokens,
         unasked: false,
+        cached: counters.cached,
+        credits: counters.credits,
         next: Vec::new(),
     }
 }

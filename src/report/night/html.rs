@@ -44,7 +44,12 @@ pub fn html(night: &Night) -> String {
     list(&mut out, "Next", &night.next);
     list(&mut out, "Not checked", &night.unchecked);
     if !night.iterations.is_empty() {
-        let _infallible = write!(out, "<h2>Timeline</h2>\n{}", timeline::svg(night));
+        let _infallible = write!(
+            out,
+            "<h2>Timeline</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
+             aria-label=\"Timeline\">\n{}</div>\n",
+            timeline::svg(night)
+        );
     }
     out.push_str("<h2>Criteria</h2>\n");
     night.criteria.iter().for_each(|it| criterion(&mut out, it));
@@ -64,7 +69,7 @@ fn criterion(out: &mut String, it: &NightCriterion) {
         it.standing,
         escaped(&it.text)
     );
-    let said = Some(&it.said).filter(|said| *said != it.standing);
+    let said = it.more_said();
     for text in said.into_iter().chain(&it.reason).chain(&it.next) {
         let _infallible = writeln!(out, "<p>{}</p>", escaped(text));
     }

@@ -63,7 +63,7 @@ pub fn markdown(night: &Night) -> String {
 fn criterion(it: &NightCriterion) -> String {
     let mut out = format!("- **{}** {}", it.standing, span(&it.text));
     out.push('\n');
-    let said = Some(&it.said).filter(|said| *said != it.standing);
+    let said = it.more_said();
     for text in said.into_iter().chain(&it.reason).chain(&it.next) {
         let _infallible = writeln!(out, "  - {}", span(text));
     }

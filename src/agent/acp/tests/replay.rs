@@ -102,7 +102,7 @@ async fn a_plain_answer_is_a_finished_turn_with_its_tokens() {
     let expected = Turn {
         end: TurnEnd::EndTurn,
         updates: 4,
-        usage: Some(Usage { input: 100, output: 10, total: 110 }),
+        usage: Some(Usage { input: 100, output: 10, total: 110, ..Usage::default() }),
         context: Some(ContextFill { used: 8683, size: 128_000 }),
         said: "Hello from script.".to_owned(),
         ..Turn::default()
@@ -215,7 +215,10 @@ async fn a_failed_model_call_is_found_in_the_cli_s_words_and_forgotten_by_the_ne
         assert_eq!(faults, [Some(class), None]);
         assert_eq!(played.turns[0].end, TurnEnd::EndTurn, "the agent says it is finished");
         assert_eq!(played.turns[0].usage, None);
-        assert_eq!(played.turns[1].usage, Some(Usage { input: 100, output: 10, total: 110 }));
+        assert_eq!(
+            played.turns[1].usage,
+            Some(Usage { input: 100, output: 10, total: 110, ..Usage::default() })
+        );
     }
 }
 
