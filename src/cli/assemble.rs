@@ -36,10 +36,12 @@ use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
+use super::{
+    agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
+};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, Jobs, LessonUse, Limits, Providers, RunParts};
+use crate::engine::{BaselineRun, HoldOut, Jobs, LessonUse, Limits, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -85,6 +87,10 @@ pub(super) async fn assemble(
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.
     let plan = RunPlan::of(&at, args)?;
+    let (holdout, no_holdout) = match args.worker {
+        Some(_) => (None, None),
+        None => holdout::load(&at, &plan, claim.run.as_str())?,
+    };
     // A port that is named and taken ends the run before it leaves anything.
     let port = run_gateway::reserve(plan.settings.gateway).await?;
     make_private(&claim.folder)?;
@@ -106,8 +112,10 @@ pub(super) async fn assemble(
     recording.notices.extend(walls.notice());
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
+    recording.notices.extend(no_holdout);
     let on_end = plan.settings.on_end.clone();
-    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
+    let parts =
+        Prepared { claim, plan, jobs, holdout, gateway, scratch, beat, recording, walls, clock };
     let (parts, guards) = finish(at, directory, parts).await?;
     Ok(Assembled { parts, guards, on_end })
 }
@@ -151,6 +159,7 @@ struct Prepared {
     claim: Claim,
     plan: RunPlan,
     jobs: Option<Jobs>,
+    holdout: Option<HoldOut>,
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
     beat: Heartbeat,
@@ -165,7 +174,18 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
+    let Prepared {
+        mut claim,
+        plan,
+        jobs,
+        holdout,
+        gateway,
+        scratch,
+        beat,
+        recording,
+        walls,
+        clock,
+    } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -247,6 +267,7 @@ async fn finish(
         stops,
         commands: next_commands(directory, &task.name),
         jobs,
+        holdout,
         notices,
     };
     let guards = RunGuards {

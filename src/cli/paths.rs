@@ -68,6 +68,11 @@ pub(super) fn master(root: &Path) -> Option<PathBuf> {
     Some(rooms()?.join(name))
 }
 
+/// Where the human finds what hold-out checks said; none without HOME.
+pub(super) fn holdout() -> Option<PathBuf> {
+    Some(cache()?.join("holdout"))
+}
+
 /// Our folder for data that outlives a run; none without HOME.
 pub(super) fn cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy as _;

@@ -45,6 +45,8 @@ pub fn from_environment(
         model: variables.typed("MODEL")?,
         agent: variables.typed("AGENT")?,
         on_end: variables.typed("ON_END")?,
+        holdout: variables.typed("HOLDOUT")?,
+        holdout_visible: variables.flag("HOLDOUT_VISIBLE")?,
         via: variables.word("VIA", "neither `acp` nor `cli`")?,
         branch: variables.typed("BRANCH")?,
         commit_prefix: variables.typed("COMMIT_PREFIX")?,

@@ -80,6 +80,10 @@ pub struct LayerSettings {
     pub agent: Option<String>,
     /// The command to run after a run; refused in a repository's configuration.
     pub on_end: Option<String>,
+    /// The folder of checks that the agent never sees; refused in a repository's configuration.
+    pub holdout: Option<PathBuf>,
+    /// Use it although no sandbox hides it; refused there, too.
+    pub holdout_visible: Option<bool>,
     /// How Copilot is driven.
     pub via: Option<Via>,
     /// The branch to be on.

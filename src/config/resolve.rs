@@ -58,6 +58,8 @@ macro_rules! settings {
             pub agent: Option<String>,
             /// The command to run after a run.
             pub on_end: Option<String>,
+            /// The folder of checks that the agent never sees.
+            pub holdout: Option<Sourced<PathBuf>>,
             /// The branch to be on, where one was named.
             pub branch: Option<String>,
             /// What commit messages begin with, where the project wants something.
@@ -112,6 +114,11 @@ macro_rules! settings {
             let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
             let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
             let on_end = optional(&mut chosen, "on_end", layers, |values| values.on_end.clone());
+            let holdout = chosen_by(layers, |values| values.holdout.clone());
+            let shown = holdout.as_ref().map(|it| it.value.display().to_string());
+            let source = holdout.as_ref().map_or(Source::Default, |it| it.source.clone());
+            let value = shown.unwrap_or_else(|| "-".to_owned());
+            chosen.push(SettingOrigin { name: "holdout", value, source });
             let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
             let commit_prefix =
                 optional(&mut chosen, "commit_prefix", layers, |values| values.commit_prefix.clone());
@@ -143,6 +150,7 @@ macro_rules! settings {
                 model,
                 agent,
                 on_end,
+                holdout,
                 branch,
                 commit_prefix,
                 max_duration,
@@ -185,6 +193,8 @@ settings! {
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
     /// Where checks prove something.
     proof: ProofMode = ProofMode::Room, ProofMode::to_string;
+    /// Use hold-out checks although no sandbox hides them.
+    holdout_visible: bool = false, bool::to_string;
     /// How Copilot is driven.
     via: Via = Via::Acp, Via::to_string;
     /// Go on although the human left changes in the tree.

@@ -61,6 +61,7 @@ impl Run {
         self.try_commit_hooks().await?;
         self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
+        self.try_holdouts(&task).await?;
         self.judge_held(&task).await?;
         self.tell_unprovable(&task)?;
         self.refuse_commit_only(&task)

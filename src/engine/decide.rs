@@ -223,6 +223,7 @@ mod tests {
             held: None,
             worked: None,
             proof: None,
+            holdout: None,
             iteration: None,
         }
     }

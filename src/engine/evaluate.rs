@@ -52,7 +52,7 @@ impl Run {
                 .await?;
             self.record_checks(iteration.number, &collected.evidence.checks)?;
             let not_run = not_run(&collected.evidence.checks);
-            if self.interrupted().is_some() {
+            if self.interrupted().is_some() || self.broken_holdout.is_some() {
                 // The checks were ended early, which says nothing about the work.
                 completion = Completion::CutOff;
             } else if not_run.is_some() {
@@ -74,6 +74,9 @@ impl Run {
         }
         self.tell_of_hooks(&mut verdict).await?;
         let evaluated = self.conclude(&iteration, evidence, verdict, completion)?;
+        if let Some(error) = self.holdout_error() {
+            return Err(error);
+        }
         match could_not_run {
             Some(said) if evaluated.outcome.is_none() => {
                 Err(SandboxError::NotStarted { said }.into())

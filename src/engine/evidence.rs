@@ -124,7 +124,7 @@ impl Run {
 
     /// Adds the results of a proof to the evidence.
     pub(super) fn add_proof(
-        &self,
+        &mut self,
         iteration: &Iteration,
         evidence: &mut Evidence,
         proof: Proved,
@@ -135,6 +135,8 @@ impl Run {
         evidence.red_at_start = red.cloned().collect();
         evidence.worked_before |=
             self.other_work_met_it(iteration, &proof.checks, &evidence.red_at_start)?;
+        self.take_holdouts(&proof)?;
+        evidence.holdout = proof.holdout;
         evidence.checks = proof.checks;
         evidence.flaky = proof.flaky;
         evidence.wrote = proof.wrote;

@@ -113,6 +113,10 @@ impl Run {
                 }
             }
         }
+        if let Some(error) = self.holdout_error() {
+            self.leave(&iteration, &delivery, None)?;
+            return Err(error);
+        }
         let is_cut_off = self.interrupted().is_some();
         if is_cut_off || could_not_run.is_some() {
             return self.leave(&iteration, &delivery, could_not_run.filter(|_| !is_cut_off));

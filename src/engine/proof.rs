@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task};
+use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task, Tier};
 use crate::verify::{
     Checks, PlannedCheck, ProofRooms, ProofRules, Proved, Purpose, RoomSetup, Shown, Status,
     Warmth, globs, may_change, prove, setup_failed,
@@ -35,6 +35,8 @@ pub(super) enum ProofDepth {
     Focus,
     /// Those of every criterion that no room proved.
     Unproven,
+    /// Nobody's, but the hold-out checks of open criteria run, before any work.
+    HoldOuts,
 }
 
 impl<'a> About<'a> {
@@ -62,7 +64,7 @@ impl Run {
         (planned, checks): (&[PlannedCheck], &dyn Checks),
         status: &Status,
     ) -> Result<Proved, EngineError> {
-        if planned.is_empty() {
+        if planned.is_empty() && self.held_back(&about).is_empty() {
             return Ok(Proved::default());
         }
         let in_tree = warmth == Warmth::Warm && self.parts.proof != ProofMode::Room;
@@ -97,6 +99,10 @@ impl Run {
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let Some(mut rooms) = self.rooms.take() else { return Ok(Proved::default()) };
+        if self.parts.tier == Tier::Partial && !self.held_back(&about).is_empty() {
+            // An agent that still runs could see the command lines of the checks.
+            self.end_everything_started().await;
+        }
         let proved = self.prove_in((&mut rooms, warmth), (commit, harness), about, to_run).await;
         self.rooms = Some(rooms);
         proved
@@ -137,9 +143,10 @@ impl Run {
         &self,
         room: (&mut ProofRooms, Warmth),
         (commit, harness): (&Oid, Option<&Oid>),
-        About { task, focus, began, depth, retries }: About<'_>,
+        about: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
+        let About { task, focus, began, depth, retries } = about;
         let setup = RoomSetup::of(&task.settings);
         let (may_change, protect) = (may_change(task, focus)?, globs(&task.settings.protect)?);
         let is_open = |key: &CriterionKey| {
@@ -147,10 +154,11 @@ impl Run {
         };
         let unproven = task.criteria.iter().map(|it| it.key.clone()).filter(is_open);
         let deep: Vec<CriterionKey> = match depth {
-            ProofDepth::Quick => Vec::new(),
+            ProofDepth::Quick | ProofDepth::HoldOuts => Vec::new(),
             ProofDepth::Focus => focus.into_iter().cloned().collect(),
             ProofDepth::Unproven => unproven.collect(),
         };
+        let held_back = self.held_back(&about);
         let rules = ProofRules {
             repo: self.parts.repo.as_ref(),
             layout: &self.parts.layout,
@@ -163,6 +171,7 @@ impl Run {
             setup: &setup,
             deep: &deep,
             learns: focus.is_some(),
+            holdout: self.parts.holdout.as_ref().map(|it| (&it.checks, &held_back[..])),
             retries,
         };
         let options = self.check_options(self.parts.repo.root());

@@ -13,13 +13,14 @@ use super::past_runs::proven_here;
 use super::proof::{About, ProofDepth};
 use super::run::Run;
 use crate::model::{
-    CheckResult, Criterion, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
-    Proof, Record as _, Task, Weight,
+    CheckResult, CheckStatus, Criterion, CriterionKey, CriterionState, EventKind, Finding,
+    FindingKind, HoldOutCount, Outcome, Proof, Record as _, Task, Weight,
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
 use crate::verify::{
-    CheckPhase, PlannedCheck, Proved, Reason, Warmth, assess, plan, said as output_says, worse,
+    CheckPhase, HOLD_OUT, PlannedCheck, Proved, Reason, Warmth, assess, plan, said as output_says,
+    worse,
 };
 
 /// Time limit for ending what the agent's commands left running.
@@ -148,7 +149,7 @@ impl Run {
 
     /// Stops the agent, and ends what its commands left running: outside of a sandbox of its own,
     /// a server that they started could answer for the code under test.
-    async fn end_everything_started(&mut self) {
+    pub(super) async fn end_everything_started(&mut self) {
         self.stop_agent().await;
         // The programs of providers are the human's, and go on.
         let swept = sweep_orphans(LEFT_BEHIND).await;
@@ -266,7 +267,8 @@ impl Run {
         task: &Task,
         planned: &[PlannedCheck],
     ) -> Result<Vec<Broken>, EngineError> {
-        if planned.is_empty() {
+        let about = About::task(task, ProofDepth::Unproven);
+        if planned.is_empty() && self.held_back(&about).is_empty() {
             return Ok(Vec::new());
         }
         let place = match self.rooms {
@@ -277,14 +279,12 @@ impl Run {
         let checks = Arc::clone(&self.parts.checks);
         let status = self.parts.repo.status()?;
         self.proven_head = Some(self.parts.repo.checkpoint()?.head);
-        let proved = self
-            .run_proof(
-                Warmth::Cold,
-                About::task(task, ProofDepth::Unproven),
-                (planned, checks.as_ref()),
-                &status,
-            )
-            .await?;
+        let proved =
+            self.run_proof(Warmth::Cold, about, (planned, checks.as_ref()), &status).await?;
+        self.take_holdouts(&proved)?;
+        if let Some(error) = self.holdout_error() {
+            return Err(error);
+        }
         self.passed_since_proof = false;
         self.record_checks(self.state.iteration, &proved.checks)?;
         let mut found = broken(&proved);
@@ -394,6 +394,10 @@ impl Run {
 fn broken(proved: &Proved) -> Vec<Broken> {
     let mut found: Vec<Broken> = Vec::new();
     for reason in assess(proved) {
+        if let Reason::HoldOut(count) = reason {
+            found.push(hold_out(&reason, count));
+            continue;
+        }
         let command = reason.command();
         let is_known = found.iter().any(|it| it.check.command == command);
         let check = proved.checks.iter().find(|check| check.command == command);
@@ -406,4 +410,21 @@ fn broken(proved: &Proved) -> Vec<Broken> {
         found.push(Broken { check, reason: format!("{said}{end}"), kind: reason.kind() });
     }
     found
+}
+
+/// Hold-out checks that fail: only their criterion is known.
+fn hold_out(reason: &Reason<'_>, count: &HoldOutCount) -> Broken {
+    let check = CheckResult {
+        command: HOLD_OUT.to_owned(),
+        criteria: vec![count.criterion.clone()],
+        whole_task: false,
+        status: CheckStatus::Failed(1),
+        millis: 0,
+        tests: Vec::new(),
+        runs: Vec::new(),
+        output: String::new(),
+    };
+    let mut reason = format!("{}.", reason.said("at the end"));
+    reason[..1].make_ascii_uppercase();
+    Broken { check, reason, kind: FindingKind::HoldOutFailed }
 }

@@ -13,7 +13,7 @@ use super::cancellable_checks::CancellableChecks;
 use super::crew::{Jobs, Workers};
 use super::decide::{Limits, NextStep, Spent, next};
 use super::schedule::{Step, schedule};
-use super::{EngineError, FailureCounts, GuardRules, Providers};
+use super::{EngineError, FailureCounts, GuardRules, HoldOut, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
@@ -127,6 +127,8 @@ pub struct RunParts {
     pub notices: Vec<String>,
     /// The workers, if there are several jobs.
     pub jobs: Option<Jobs>,
+    /// The checks that the agent never sees.
+    pub holdout: Option<HoldOut>,
 }
 
 /// Commands that a run names at its end, as the user types them in their folder.
@@ -222,6 +224,8 @@ pub struct Run {
     pub(super) failures: FailureCounts,
     /// Criteria of which it was said that they are skipped.
     pub(super) told_skipped: BTreeSet<CriterionKey>,
+    /// Why a hold-out check cannot run.
+    pub(super) broken_holdout: Option<String>,
     /// The workers, if there are several jobs.
     pub(super) workers: Option<Workers>,
 }
@@ -274,6 +278,7 @@ impl Run {
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
+            broken_holdout: None,
             workers: parts.jobs.is_some().then(Workers::new),
             parts,
         })
@@ -299,6 +304,7 @@ impl Run {
         let gone = self.providers_gone().await;
         match worked.and_then(|outcome| gone.map(|()| outcome)) {
             Ok(outcome) => {
+                self.tell_holdouts()?;
                 let ended = self.end(outcome)?;
                 self.close_rooms();
                 Ok(ended)

@@ -122,6 +122,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::HarnessChanged
         | FindingKind::TestIsNew
         | FindingKind::CheckWrote
+        | FindingKind::HoldOutFailed
         // Not looked at here, or never a failure.
         | FindingKind::NotReproducible
         | FindingKind::TurnStuck

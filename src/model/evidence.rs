@@ -1,5 +1,6 @@
 //! The runner's own observations of a turn, as data for the judge.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -80,6 +81,9 @@ pub struct Evidence {
     /// The commands once more, with the harness put back; none if it did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBackRun>,
+    /// The hold-out checks, once everything else held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holdout: Vec<HoldOutCount>,
     /// The same commands before the work: for the focus, before its first attempt; for the others
     /// the best result of this run, so that a break is not forgiven because it existed one
     /// iteration ago. Empty without a baseline.
@@ -149,6 +153,30 @@ pub struct PutBackRun {
     /// were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+}
+
+/// The hold-out checks of a criterion, without their content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldOutCount {
+    /// The criterion.
+    pub criterion: CriterionKey,
+    /// How many passed.
+    pub passed: usize,
+    /// How many ran, without those that also passed before any work.
+    pub of: usize,
+}
+
+impl HoldOutCount {
+    /// Did all of them pass?
+    pub fn holds(&self) -> bool {
+        self.passed == self.of
+    }
+}
+
+impl fmt::Display for HoldOutCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.passed, self.of)
+    }
 }
 
 /// The author of a change to TASK.md.

@@ -35,8 +35,8 @@ pub use commit_prefix::CommitPrefix;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{
-    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, MustFail,
-    PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
+    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, HoldOutCount,
+    MustFail, PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
 };
 pub use exit_code::ExitCode;
 pub use gateway::{EventLevel, GatewayUse, GivenWith};

@@ -36,8 +36,8 @@ use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind, CheckResult,
     CheckStatus, CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided,
     EventKind, EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind,
-    GivenWith, History, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof,
-    PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
+    GivenWith, History, HoldOutCount, Limit, MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange,
+    Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange,
     StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage,
     Verdict, VerdictResult, Weight,
 };
@@ -243,12 +243,13 @@ each_field! {
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
         repositories, protected, human, human_committed, state_files, guardrails, state_uncommitted, settings, around,
-        progress, progress_rewritten, checks, flaky, wrote, unmoved, put_back, before, red_at_start,
+        progress, progress_rewritten, checks, flaky, wrote, unmoved, put_back, holdout, before, red_at_start,
         undecided, proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
     Finding { kind, weight, message }
+    HoldOutCount { criterion, passed, of }
     PathChange { path, kind }
     PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }

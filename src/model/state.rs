@@ -83,6 +83,9 @@ pub struct CriterionState {
     /// The proof of its pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// How many of its hold-out checks passed with that, as in `2 of 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<String>,
     /// The iteration that proved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u32>,
@@ -156,6 +159,7 @@ impl TaskState {
                 held: None,
                 worked: None,
                 proof: None,
+                holdout: None,
                 iteration: None,
             });
             self.criteria.len() - 1

@@ -136,6 +136,8 @@ pub enum FindingKind {
     NotReproducible,
     /// A verify command of this criterion or the task is red.
     CheckFailed,
+    /// A check that the agent never sees is red.
+    HoldOutFailed,
     /// A check was green and red on the same commit.
     Flaky,
     /// A check is red with the tests, scripts and configuration of the start.

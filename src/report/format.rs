@@ -193,7 +193,10 @@ pub(super) fn result(
     });
     let by = by.map(str::to_owned);
     let repairs: Vec<String> = repairs.iter().map(repaired).collect();
-    let aside: Vec<String> = [by, commits, Some(duration(millis))].into_iter().flatten().collect();
+    let holdout = evidence.holdout.iter().find(|count| by.is_some() && count.criterion == *key);
+    let holdout = holdout.map(|count| format!("holdout: {count}"));
+    let aside: Vec<String> =
+        [by, holdout, commits, Some(duration(millis))].into_iter().flatten().collect();
     let aside: Vec<String> = [aside.join(", "), repairs.join(", ")]
         .into_iter()
         .filter(|part| !part.is_empty())

@@ -167,6 +167,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         wrote: Vec::new(),
         unmoved: Vec::new(),
         put_back: None,
+        holdout: Vec::new(),
         before: inputs.before.to_vec(),
         red_at_start: Vec::new(),
         undecided: inputs.undecided.to_vec(),

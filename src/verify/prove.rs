@@ -12,6 +12,7 @@ use super::checks::{CheckOptions, Checks};
 use super::classify::{KnownStarts, SourceTree as _, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::{Harness, written};
+use super::holdout::hold_out;
 use super::master::Warmth;
 use super::must_fail::{MustFailRun, must_fail, old_product, unmoved};
 use super::plan::PlannedCheck;
@@ -21,8 +22,8 @@ use super::proof_rules::ProofRules;
 use super::recorded::Recorded;
 use super::unfinished::take_back;
 use crate::model::{
-    Cell, ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, Oid, PathChange,
-    PutBackRun, Task, Unmoved,
+    Cell, ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, HoldOutCount, Oid,
+    PathChange, PutBackRun, Task, Unmoved,
 };
 
 /// The results of the checks.
@@ -38,6 +39,10 @@ pub struct Proved {
     pub unmoved: Vec<Unmoved>,
     /// The run with the harness put back; none if it did not change.
     pub put_back: Option<PutBackRun>,
+    /// The hold-out checks, once everything else of their criterion held.
+    pub holdout: Vec<HoldOutCount>,
+    /// The same with their commands and output: for the human alone.
+    pub held_back: Vec<CheckResult>,
 }
 
 /// Runs the checks on the shown content, and the green ones again in another room with the harness
@@ -46,18 +51,18 @@ pub struct Proved {
 /// # Errors
 /// If git fails, or the room cannot be brought to the commit.
 pub async fn prove(
-    room: (&mut ProofRooms, Warmth),
+    (rooms, warmth): (&mut ProofRooms, Warmth),
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
 ) -> Result<Proved, VerifyError> {
     let recorded = Recorded::new(checks);
-    let proved = prove_in(room, shown, rules, (planned, &recorded), options).await;
-    proved.map(|mut proved| {
-        recorded.add_to(&mut proved.checks);
-        proved
-    })
+    let to_run = (planned, &recorded as &dyn Checks);
+    let mut proved = prove_in((&mut *rooms, warmth), shown, rules, to_run, options).await?;
+    recorded.add_to(&mut proved.checks);
+    hold_out((rooms, warmth), shown, rules, &mut proved, (checks, options)).await?;
+    Ok(proved)
 }
 
 async fn prove_in(
@@ -357,7 +362,7 @@ fn with_new_tests(
 }
 
 /// Runs `setup:` if the commit needs it, with the harness put back. Returns the failed command.
-async fn set_up(
+pub(super) async fn set_up(
     room: &mut ProofRoom,
     shown: Shown<'_>,
     rules: &ProofRules<'_>,

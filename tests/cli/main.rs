@@ -11,6 +11,7 @@ mod tier;
 
 mod audit;
 mod commands;
+mod holdout;
 mod plans;
 mod preflight;
 mod rehearse;

@@ -98,6 +98,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         wrote: Vec::new(),
         unmoved: Vec::new(),
         put_back: None,
+        holdout: Vec::new(),
         red_at_start: Vec::new(),
         before: vec![check("cargo test -p client retry", CheckStatus::Failed(101), 2_900)],
         undecided: vec![],

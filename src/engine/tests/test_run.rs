@@ -148,6 +148,7 @@ impl TestRun {
             stops: mpsc::channel(1).1,
             notices: Vec::new(),
             jobs: None,
+            holdout: None,
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }

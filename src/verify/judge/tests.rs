@@ -63,6 +63,7 @@ fn good() -> Evidence {
         wrote: Vec::new(),
         unmoved: Vec::new(),
         put_back: None,
+        holdout: Vec::new(),
         red_at_start: Vec::new(),
         before: vec![check(Some("one"), red), check(None, CheckStatus::Passed)],
         undecided: Vec::new(),

@@ -1,0 +1,118 @@
+//! The hold-out checks of a run: tried before any work, and told to the human alone.
+//!
+//! Invariant: what they run and print goes to one file outside of the agent's reach, and nowhere
+//! else.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::EngineError;
+use super::proof::{About, ProofDepth};
+use super::run::Run;
+use crate::model::{CheckResult, CriterionKey, Task};
+use crate::verify::{HoldOuts, Proved, SourceTree as _, Warmth, log_hold_out};
+
+/// The hold-out checks of a run.
+#[derive(Clone, Debug)]
+pub struct HoldOut {
+    /// The checks.
+    pub checks: HoldOuts,
+    /// The human's file for their commands and output.
+    pub log: PathBuf,
+}
+
+impl Run {
+    /// The criteria whose hold-out checks belong to a proof.
+    pub(super) fn held_back(&self, about: &About<'_>) -> Vec<CriterionKey> {
+        let Some(HoldOut { checks, .. }) = &self.parts.holdout else { return Vec::new() };
+        let criteria = about.task.criteria.iter().filter(|it| match about.depth {
+            ProofDepth::Quick => false,
+            ProofDepth::Focus => about.focus == Some(&it.key),
+            ProofDepth::Unproven => it.checked,
+            ProofDepth::HoldOuts => !it.checked,
+        });
+        criteria.map(|it| it.key.clone()).filter(|key| checks.has(key)).collect()
+    }
+
+    /// Runs the hold-out checks of open criteria on the task's start: those that pass there prove
+    /// nothing, and one that cannot run ends the run.
+    pub(super) async fn try_holdouts(&mut self, task: &Task) -> Result<(), EngineError> {
+        let about = About::task(task, ProofDepth::HoldOuts);
+        if self.held_back(&about).is_empty() {
+            return Ok(());
+        }
+        let repo = Arc::clone(&self.parts.repo);
+        let head = repo.checkpoint()?.head;
+        // A shallow clone may lack the start.
+        let start = self.state.start.clone().filter(|start| repo.files(start, &[]).is_ok());
+        let start = start.unwrap_or(head);
+        let checks = Arc::clone(&self.parts.checks);
+        let proved = self.prove_at(Warmth::Warm, &start, about, (&[], checks.as_ref())).await?;
+        if self.interrupted().is_some() {
+            return Ok(());
+        }
+        let files = repo.files(&start, &[])?;
+        for ran in &proved.held_back {
+            let Some(HoldOut { checks, .. }) = &mut self.parts.holdout else { return Ok(()) };
+            let is_there = |path: &Path| files.paths().contains_key(path);
+            if let Some(what) = checks.cannot_run(ran, task, is_there) {
+                self.log_holdout(ran)?;
+                self.broken_holdout = Some(what);
+                return self.holdout_error().map_or(Ok(()), Err);
+            }
+            let line = ran.passed().then(|| checks.note_green(ran)).flatten();
+            if let (Some(line), Some(key)) = (line, ran.criteria.first()) {
+                self.notice(&format!(
+                    "the hold-out check of {} in line {line} of its list passes before any work, so \
+                     it proves nothing",
+                    key.quoted()
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what the hold-out checks of a proof said.
+    pub(super) fn take_holdouts(&mut self, proved: &Proved) -> Result<(), EngineError> {
+        for count in &proved.holdout {
+            let told = count.holds().then(|| count.to_string());
+            self.state.entry(&count.criterion).holdout = told;
+        }
+        if self.interrupted().is_some() {
+            return Ok(());
+        }
+        let task = self.task()?;
+        for ran in proved.held_back.iter().filter(|ran| !ran.passed()) {
+            self.log_holdout(ran)?;
+            if let Some(HoldOut { checks, .. }) = &self.parts.holdout {
+                // The files that it names were there when it was tried.
+                let broken = checks.cannot_run(ran, &task, |_| true);
+                self.broken_holdout = self.broken_holdout.take().or(broken);
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a hold-out check that cannot run, if there is one.
+    pub(super) fn holdout_error(&mut self) -> Option<EngineError> {
+        let (what, holdout) = (self.broken_holdout.take()?, self.parts.holdout.as_ref()?);
+        Some(EngineError::HoldOut { what, log: holdout.log.clone() })
+    }
+
+    /// Says at the end where the human finds what failed.
+    pub(super) fn tell_holdouts(&self) -> Result<(), EngineError> {
+        match &self.parts.holdout {
+            Some(HoldOut { log, .. }) if log.exists() => self.notice(&format!(
+                "the hold-out checks that failed, with their output: {}",
+                log.display()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn log_holdout(&self, ran: &CheckResult) -> Result<(), EngineError> {
+        let Some(HoldOut { log, .. }) = &self.parts.holdout else { return Ok(()) };
+        let when = format!("iteration {}", self.state.iteration);
+        Ok(log_hold_out(log, &when, ran)?)
+    }
+}
