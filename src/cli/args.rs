@@ -172,7 +172,7 @@ else. The Markdown fits a pull request; in GitHub Actions it also goes to the st
 Criteria that wait for you come first. See docs/overnight.md."
     )]
     Report(ReportArgs),
-    /// Reset blocked and held criteria, so that the next run works on them again
+    /// Reset stuck, blocked, and held criteria, so that the next run works on them again
     Retry(RetryArgs),
     /// Take work that is held for review, with a commit that says who accepted it
     Accept(AcceptArgs),

@@ -154,9 +154,11 @@ fn read(
         Err(error) => return Err(invalid(format!("cannot read {}: {error}", file.display()))),
     };
     let list = task::parse(&task.name, &bytes);
+    let is_empty = list.criteria.is_empty();
+    let empty = is_empty.then(|| "it lists no check: take them out of their comments".to_owned());
     let wrong = list.diagnostics.iter().find(|it| it.severity == Severity::Error || it.unread);
     let wrong = wrong.map(|it| format!("line {}: {}", it.line, it.message));
-    let wrong = wrong.or_else(|| {
+    let wrong = empty.or(wrong).or_else(|| {
         let whole = !list.settings.verify.is_empty();
         whole.then(|| "write `- verify:` below a criterion, not in the front matter".to_owned())
     });

@@ -27,7 +27,11 @@ pub(super) fn standing(criterion: &Criterion, state: &TaskState) -> Option<Strin
                 format!("held for review: git diff {} {}", held.base.short(), held.name)
             }
             Some(entry) if entry.blocked => {
-                format!("blocked after {}", count(entry.attempts.into(), "attempt"))
+                format!("stuck after {}", count(entry.attempts.into(), "attempt"))
+            }
+            Some(entry) if entry.is_blocked_by().is_some() => {
+                let why = entry.is_blocked_by().map(ToString::to_string).unwrap_or_default();
+                format!("blocked ({})", message(&why))
             }
             Some(entry) if entry.attempts > 0 => count(entry.attempts.into(), "failed attempt"),
             Some(_) | None if criterion.checked => "ticked but not proven".to_owned(),
@@ -47,7 +51,7 @@ pub(super) fn why_held(criterion: &Criterion, state: &TaskState) -> Option<Strin
 /// Does an agent wait for a human before it works on a criterion?
 pub(super) fn waits(criterion: &Criterion, state: &TaskState) -> bool {
     let entry = state.find(&criterion.key).filter(|_| proof(criterion, state).is_none());
-    entry.is_some_and(|entry| entry.blocked || entry.held.is_some())
+    entry.is_some_and(CriterionState::waits)
 }
 
 /// Did a human change the check after it proved the criterion? The first run of each check is

@@ -13,7 +13,7 @@ use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
 use crate::engine::{is_about_held_work, load_state, orphaned_work, skipped, standings};
 use crate::events::{Journal, JournalLine, RunStatus, RunView, WorkerView, journals};
-use crate::model::{ExitCode, Outcome, Task, TaskState};
+use crate::model::{CriterionState, ExitCode, Outcome, Task, TaskState};
 use crate::report::{count, counted, details, ended, judged, message, reopened};
 use crate::sys::lock::Holder;
 use crate::task::task_names;
@@ -115,7 +115,7 @@ fn of_one(at: TaskContext, directory: Option<&Path>, json: bool) -> Result<u8, F
     match run.zip(at_work) {
         Some((view, at_work)) => {
             let holds = state.criteria.iter().any(|entry| entry.held.is_some());
-            let waits = holds || state.criteria.iter().any(|entry| entry.blocked);
+            let waits = state.criteria.iter().any(CriterionState::waits);
             say(&format!("\n{}", describe(&view, at_work, holds, waits)));
             elsewhere(&at, &view).into_iter().for_each(|line| say(&line));
             if at_work == RunStatus::Died {
@@ -187,6 +187,7 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "text": criterion.key.text,
             "checked": criterion.checked,
             "blocked": entry.is_some_and(|entry| entry.blocked),
+            "blocked_by": entry.and_then(CriterionState::is_blocked_by),
             "held": entry.and_then(|entry| entry.held.as_ref()),
             "skipped": skipped.iter().find(|it| it.criterion == criterion).map(ToString::to_string),
             "attempts": entry.map_or(0, |entry| entry.attempts),

@@ -286,7 +286,7 @@ pub(super) fn worth_checking(evidence: &Evidence, ending: Completion) -> bool {
     let ticked = evidence.task_file.focus_ticked;
     let worked = !evidence.commits.is_empty() || evidence.worked_before;
     match ending {
-        Completion::Whole => ticked || worked,
+        Completion::Whole => ticked || worked || evidence.blocked_by.is_some(),
         Completion::CutOff => ticked && worked,
     }
 }

@@ -124,6 +124,7 @@ impl Run {
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &delivery.work.denials);
         }
+        self.answer_missing(&mut verdict, &evidence);
         if let Some(why) = clash {
             self.tell_clash(&mut verdict, key, &delivery, why);
         } else if let Some(stuck) = &delivery.work.stuck {

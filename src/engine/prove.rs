@@ -86,6 +86,13 @@ impl Run {
         }
         let blocked = waiting(|it, entry| !it.checked && entry.blocked && entry.held.is_none());
         if !blocked.is_empty() {
+            unproven.insert(0, format!("stuck: {}.", blocked.join(", ")));
+        }
+        let by = |it: &Criterion| Some(self.state.find(&it.key)?.is_blocked_by()?.to_string());
+        let open = task.criteria.iter().filter(|criterion| !criterion.checked);
+        let blocked = open.filter_map(|it| Some(format!("{} ({})", it.key.quoted(), by(it)?)));
+        let blocked = blocked.collect::<Vec<_>>();
+        if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
         let skipped = skipped(task, &self.state);

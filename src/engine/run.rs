@@ -224,6 +224,8 @@ pub struct Run {
     pub(super) failures: FailureCounts,
     /// Criteria of which it was said that they are skipped.
     pub(super) told_skipped: BTreeSet<CriterionKey>,
+    /// Programs that the agent missed although they are there, and that it was told of.
+    pub(super) answered: BTreeSet<(CriterionKey, String)>,
     /// Why a hold-out check cannot run.
     pub(super) broken_holdout: Option<String>,
     /// The workers, if there are several jobs.
@@ -278,6 +280,7 @@ impl Run {
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
+            answered: BTreeSet::new(),
             broken_holdout: None,
             workers: parts.jobs.is_some().then(Workers::new),
             parts,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{CheckResult, CriterionKey, Oid};
+use super::{Blocked, CheckResult, CriterionKey, Oid};
 
 /// The branch and commit before the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub struct Evidence {
     pub progress: bool,
     /// Whether progress.md lost or changed lines that stood there before.
     pub progress_rewritten: bool,
+    /// The last line that the agent added to progress.md says that the criterion cannot be met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Blocked>,
     /// The verify commands, as the runner ran them after the turn.
     pub checks: Vec<CheckResult>,
     /// Those of them that were green and red on the same commit.

@@ -57,7 +57,8 @@ pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
 pub use state::{
-    CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
+    Blocked, BlockedKind, CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState,
+    forget_tests, tests_are_there,
 };
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{

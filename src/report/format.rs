@@ -181,7 +181,10 @@ pub(super) fn result(
 ) -> String {
     let by = match verdict.result {
         VerdictResult::Pass(by) => Some(by),
-        VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive => None,
+        VerdictResult::Fail
+        | VerdictResult::Held
+        | VerdictResult::Blocked
+        | VerdictResult::Inconclusive => None,
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
@@ -216,6 +219,7 @@ fn word(verdict: &Verdict) -> &'static str {
         VerdictResult::Pass(_) => "PASS",
         VerdictResult::Fail => "FAIL",
         VerdictResult::Held => "HELD",
+        VerdictResult::Blocked => "BLOCKED",
         VerdictResult::Inconclusive => "INCONCLUSIVE",
     }
 }

@@ -23,6 +23,9 @@ pub(super) fn standing(criterion: &CriterionSummary) -> (&'static str, &'static 
     if criterion.skipped {
         return ("–", "skipped");
     }
+    if criterion.blocked_by.is_some() && !criterion.checked && !criterion.blocked {
+        return ("✗", "blocked");
+    }
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
@@ -129,6 +132,7 @@ fn standings(criteria: &[CriterionSummary]) -> String {
         (format::proof(Proof::Accepted), "accepted by a human"),
         ("none", "ticked but not proven"),
         ("held", "held for review"),
+        ("blocked", "blocked"),
         ("stuck", "stuck"),
         ("skipped", "skipped"),
         ("open", "open"),

@@ -97,7 +97,7 @@ fn a_special_case_is_an_attempt_and_honest_work_is_proven() {
                 assert_eq!(log(&repo), None);
             } else {
                 assert_eq!(entry["attempts"], 2, "{entry}");
-                assert!(told.contains("A hold-out check of this criterion failed."), "{told}");
+                assert!(ran.stdout.contains("A hold-out check of this criterion failed."));
                 let log = log(&repo).expect("the human's file");
                 let said = "$ sh hidden_check.sh 13 169 XMARKERX\nXMARKERX\n";
                 assert!(log.contains(said), "{log}");
@@ -142,9 +142,10 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
                     2>/dev/null | grep -a 'XMARKER[X]' >> poll.txt; done";
         writeln!(script, "  - spawn: {{command: {poll:?}, setsid: true}}").expect("written");
         script.push_str("  - tick: \"{criterion}\"\n  - commit: sq\n- steps:\n");
-        writeln!(script, "  - run: {look:?}").expect("written");
-        script.push_str("  - tick: \"{criterion}\"\n  - run: \"echo looked >> looked.txt\"\n");
-        script.push_str("  - commit: looked\n");
+        let look = format!("{look}; echo looked > looked.txt");
+        writeln!(script, "  - spawn: {{command: {look:?}}}").expect("written");
+        script.push_str("  - run: \"until test -e looked.txt; do :; done; git add looked.txt\"\n");
+        script.push_str("  - tick: \"{criterion}\"\n  - commit: looked\n");
         let sandbox = format!("--sandbox={tier}");
         let args =
             [&*sandbox, "--holdout", &folder, "--stuck-threshold", "3", "--on-stuck", "stop"];
@@ -169,7 +170,7 @@ fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
     for (list, why) in [
         ("- [ ] sqq\n  - verify: `true`\n", "line 1: the task has no such criterion"),
         ("- [ ] sq\n", "line 1: there is no `- verify:` below it"),
-        ("- [ ] sq\n  - verify: `tset XMARKERX`\n", "names a program that this machine lacks"),
+        ("- [ ] sq\n  - verify: `tsett XMARKERX`\n", "names a program that this machine lacks"),
         ("- [ ] sq\n  - verify: `test \"XMARKERX`\n", "is a line that the shell cannot read"),
         ("- [ ] sq\n  - verify: `sh hiden_check.sh`\n", "names a file that neither the repository"),
         ("---\nverify: false\n---\n- [ ] sq\n  - verify: `false`\n", "not in the front matter"),
@@ -253,8 +254,9 @@ fn with_several_jobs_what_lands_passes_the_hold_out() {
     let task = format!("{TASK}- [ ] b is there\n  - verify: `test -e b.txt`\n");
     let script = |product: &str| {
         format!(
-            "turns:\n- match: sq.sh\n  steps: [{{run: 'grep -rs XMARKER $HOME $HOME/.checks > \
-             found.txt; true'}}, {{write: {{path: sq.sh, text: \"{product}\\n\"}}}}, \
+            "turns:\n- match: sq.sh\n  steps: [{{spawn: {{command: 'grep -rs XMARKER $HOME \
+             $HOME/.checks > found.txt; echo > looked.txt'}}}}, {{run: 'until test -e looked.txt; do \
+             :; done; git add looked.txt'}}, {{write: {{path: sq.sh, text: \"{product}\\n\"}}}}, \
              {{tick: '{{criterion}}'}}, {{commit: sq}}]\n- steps: [{{run: 'echo b > b.txt'}}, \
              {{tick: '{{criterion}}'}}, {{commit: b}}]\n"
         )
@@ -319,9 +321,10 @@ fn holdout_init_writes_a_list_that_is_empty_until_the_human_edits_it() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let list = std::fs::read_to_string(folder.join("demo.md")).expect("the list");
     assert!(list.contains("- [ ] sq\n  - verify: `test \"$(sh sq.sh 7)\" = 49`"), "{list}");
-    // Nothing counts until it is out of its comment.
     let args = ["--holdout", folder.to_str().expect("UTF-8")];
-    assert_eq!(repo.run(&agent(SPECIAL), &args).code, Some(0));
+    let ran = repo.run(&agent(SPECIAL), &args);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert!(ran.stderr.contains("it lists no check"), "{}", ran.stderr);
     assert!(repo.ralph(&["holdout", "init", "demo", args[0], args[1]]).stdout.contains("kept"));
     let inside = repo.ralph(&["holdout", "init", "demo", "--holdout", "tasks"]);
     assert_eq!(inside.code, Some(7), "{}", inside.stderr);

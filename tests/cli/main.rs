@@ -10,6 +10,7 @@ mod sample;
 mod tier;
 
 mod audit;
+mod blocked;
 mod commands;
 mod holdout;
 mod plans;

@@ -93,6 +93,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         around: vec![],
         progress: true,
         progress_rewritten: false,
+        blocked_by: None,
         checks: vec![check("cargo test -p client retry", CheckStatus::Passed, 3_200)],
         flaky: Vec::new(),
         wrote: Vec::new(),
@@ -548,7 +549,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             CriterionSkipped {
                 criterion: key(LONG),
                 because: key(WIDE),
-                reason: format!("`{WIDE}` before it is blocked"),
+                reason: format!("`{WIDE}` before it is stuck"),
             },
         ),
         (0, WorkerStarted { worker: 2, criterion: key(RETRY), line: 7, attempt: 1 }),

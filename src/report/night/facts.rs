@@ -160,6 +160,7 @@ fn summary_of(run: &Rollup) -> RunSummary {
         line: it.line.unwrap_or_default(),
         checked: it.proof.is_some(),
         blocked: it.blocked,
+        blocked_by: None,
         held: None,
         skipped: false,
         reason: it.finding.clone(),
@@ -189,7 +190,7 @@ fn criterion(it: &CriterionSummary, run: &Rollup) -> NightCriterion {
         line: it.line,
         standing,
         failed_attempts: it.attempts,
-        reason: it.reason.clone().or(found.filter(|_| !is_done)),
+        reason: it.blocked_by.clone().or_else(|| it.reason.clone()).or(found.filter(|_| !is_done)),
         held: it.held.clone(),
         commits: last.map(|row| row.commits.clone()).unwrap_or_default(),
         checks: last.map(|row| row.checks.clone()).unwrap_or_default(),
@@ -208,7 +209,7 @@ fn word(it: &CriterionSummary) -> &'static str {
 fn changes(now: &RunSummary, before: &Rollup) -> Option<Changes> {
     let then = summary_of(before);
     let is_done = |it: &CriterionSummary| it.checked && it.proof.is_some();
-    let waits = |it: &CriterionSummary| it.blocked || it.held.is_some();
+    let waits = |it: &CriterionSummary| it.blocked || it.blocked_by.is_some() || it.held.is_some();
     let both = |is: &dyn Fn(&CriterionSummary, Option<&CriterionSummary>) -> bool| {
         let pairs = now
             .criteria

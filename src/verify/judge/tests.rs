@@ -58,6 +58,7 @@ fn good() -> Evidence {
         around: Vec::new(),
         progress: true,
         progress_rewritten: false,
+        blocked_by: None,
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],
         flaky: Vec::new(),
         wrote: Vec::new(),
