@@ -161,6 +161,7 @@ impl EngineError {
                 VerifyError::Git { .. }
                 | VerifyError::Locked { .. }
                 | VerifyError::Linked { .. }
+                | VerifyError::Bundle { .. }
                 | VerifyError::ExcludesWatched { .. }
                 | VerifyError::OtherBranch { .. }
                 | VerifyError::InProgress { .. }

@@ -58,6 +58,14 @@ pub enum VerifyError {
         /// The cause.
         source: std::io::Error,
     },
+    /// A bundle was refused: it is untrusted input.
+    #[error("refused the bundle {path}: {why}")]
+    Bundle {
+        /// The file.
+        path: PathBuf,
+        /// The rule that it breaks, or git's message.
+        why: String,
+    },
     /// A link is in the place of a file or folder of git that a run writes.
     #[error(
         "{path} is a link: git's folder is shared with another repository by links, and a run could \
@@ -169,6 +177,10 @@ impl VerifyError {
             Self::Io { .. } => {
                 Some(ExitCode::Write.hint())
             }
+            Self::Bundle { .. } => Some(
+                "nothing of it was used; look at the job that wrote it, and let it write another"
+                    .into(),
+            ),
             Self::Linked { .. } => Some(
                 "use `git worktree add` to make another checkout; if the link is not intended, \
                  check where it points before you change anything"
@@ -217,6 +229,7 @@ impl VerifyError {
             | Self::Glob { .. }
             | Self::Locked { .. }
             | Self::Linked { .. }
+            | Self::Bundle { .. }
             | Self::OtherBranch { .. }
             | Self::ExcludesWatched { .. }
             | Self::InProgress { .. } => false,

@@ -139,9 +139,9 @@ impl Layout {
         format!("{}/harness", self.refs())
     }
 
-    /// The place of the task's refs. Characters that git does not allow in a ref's name are written
+    /// The folder of the task's refs, `refs/ralph/<task>`. Characters that git does not allow in a ref's name are written
     /// as `%` and two hexadecimal digits.
-    fn refs(&self) -> String {
+    pub fn refs(&self) -> String {
         let mut name = String::from("refs/ralph/");
         for byte in self.task.bytes() {
             match byte {

@@ -83,8 +83,8 @@ pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
-    BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
-    clashes, is_git_setting,
+    BranchCommit, BundleLimits, BundleRefs, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo,
+    RoomSource, Tidied, TreeFiles, clashes, is_git_setting, take_bundle,
 };
 pub use holdout::{HoldOuts, log_hold_out};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};

@@ -8,6 +8,7 @@
 mod alternates;
 mod back;
 mod branch;
+mod bundle;
 mod clashes;
 mod content;
 mod dissolve;
@@ -42,6 +43,7 @@ mod tree_files;
 mod write;
 
 pub use branch::BranchCommit;
+pub use bundle::{BundleLimits, BundleRefs, take_bundle};
 pub use clashes::clashes;
 pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;

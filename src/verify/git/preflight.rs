@@ -109,6 +109,7 @@ impl GitRepo {
             other @ (VerifyError::Io { .. }
             | VerifyError::Locked { .. }
             | VerifyError::Linked { .. }
+            | VerifyError::Bundle { .. }
             | VerifyError::ExcludesWatched { .. }
             | VerifyError::OtherBranch { .. }
             | VerifyError::InProgress { .. }
