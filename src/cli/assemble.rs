@@ -50,8 +50,8 @@ use crate::report::LiveLine;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
-    Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
-    RoomFolders, UNSIGNED,
+    Around, CommitsAlone, Identity, Layout, MasterFolder, PROGRESS, Preflight, ProofRooms,
+    Repo as _, RoomFolders, UNSIGNED,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -203,7 +203,8 @@ async fn finish(
     notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
-    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path());
+    let places = (scratch.path(), at.place.root().join(at.layout.file(PROGRESS)));
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, places);
     let tools = or_notice(tools.await, &mut notices);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &committer.variables)?,
@@ -256,6 +257,7 @@ async fn finish(
         tier: walls.tier(),
         agent: command.kind,
         run_folder: claim.folder.clone(),
+        escalate: settings.escalate.clone(),
         fallbacks: choice.fallbacks,
         model: choice.model,
         project_context: project_context(),

@@ -92,12 +92,7 @@ fn log_of(task: &str, run: &str) -> Result<PathBuf, Failure> {
 
 /// Says where the hold-out checks are that failed, and which prove nothing.
 pub(super) fn tell(task: &str, derived: &Derived) -> Result<(), Failure> {
-    for line in &derived.green_at_base {
-        complain(&format!(
-            "note: the hold-out check in line {line} of its list passes at the base, so it proves \
-             nothing"
-        ));
-    }
+    derived.told.iter().for_each(|line| complain(&format!("note: {line}")));
     if derived.held_back.is_empty() {
         return Ok(());
     }

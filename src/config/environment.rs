@@ -43,6 +43,7 @@ pub fn from_environment(
         stuck_threshold: variables.positive("STUCK_THRESHOLD")?,
         on_stuck: variables.word("ON_STUCK", "neither `stop` nor `skip`")?,
         model: variables.typed("MODEL")?,
+        escalate: None,
         agent: variables.typed("AGENT")?,
         on_end: variables.typed("ON_END")?,
         holdout: variables.typed("HOLDOUT")?,

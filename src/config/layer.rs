@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{GatewayLayer, Span};
 use crate::model::{
-    CommitPrefix, Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
-    Service, Via, VisiblePath, WriteScope,
+    CommitPrefix, Device, Escalate, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
+    Sandbox, Service, Via, VisiblePath, WriteScope,
 };
 
 /// Where a value was written, strongest first.
@@ -76,6 +76,8 @@ pub struct LayerSettings {
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
     /// The command that speaks ACP on its standard streams.
     pub agent: Option<String>,
     /// The command to run after a run; refused in a repository's configuration.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
-    CommitPrefix, Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
-    Sandbox, Service, Via, VisiblePath, WriteScope,
+    CommitPrefix, Device, Escalate, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode,
+    ReadableFile, Sandbox, Service, Via, VisiblePath, WriteScope,
 };
 
 /// The winning value, for `doctor`.
@@ -54,6 +54,8 @@ macro_rules! settings {
             $( $(#[$doc])* pub $name: $type, )*
             /// The model, where one was named; else the agent's default or ours.
             pub model: Option<String>,
+            /// What the last attempt at a criterion uses instead.
+            pub escalate: Option<Escalate>,
             /// The agent's command, where one was named; else Copilot is looked for.
             pub agent: Option<String>,
             /// The command to run after a run.
@@ -112,6 +114,8 @@ macro_rules! settings {
                 chosen.push(SettingOrigin { name: stringify!($name), value: show(&$name), source });
             )*
             let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
+            let escalate =
+                optional(&mut chosen, "escalate", layers, |values| values.escalate.clone());
             let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
             let on_end = optional(&mut chosen, "on_end", layers, |values| values.on_end.clone());
             let holdout = chosen_by(layers, |values| values.holdout.clone());
@@ -148,6 +152,7 @@ macro_rules! settings {
             Settings {
                 $( $name, )*
                 model,
+                escalate,
                 agent,
                 on_end,
                 holdout,

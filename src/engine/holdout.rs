@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::EngineError;
 use super::proof::{About, ProofDepth};
 use super::run::Run;
-use crate::model::{CheckResult, CriterionKey, Task};
+use crate::model::{CriterionKey, Task};
 use crate::verify::{HoldOuts, Proved, SourceTree as _, Warmth, log_hold_out};
 
 /// The hold-out checks of a run.
@@ -52,24 +52,15 @@ impl Run {
             return Ok(());
         }
         let files = repo.files(&start, &[])?;
-        for ran in &proved.held_back {
-            let Some(HoldOut { checks, .. }) = &mut self.parts.holdout else { return Ok(()) };
-            let is_there = |path: &Path| files.paths().contains_key(path);
-            if let Some(what) = checks.cannot_run(ran, task, is_there) {
-                self.log_holdout(ran)?;
-                self.broken_holdout = Some(what);
-                return self.holdout_error().map_or(Ok(()), Err);
-            }
-            let line = ran.passed().then(|| checks.note_green(ran)).flatten();
-            if let (Some(line), Some(key)) = (line, ran.criteria.first()) {
-                self.notice(&format!(
-                    "the hold-out check of {} in line {line} of its list passes before any work, so \
-                     it proves nothing",
-                    key.quoted()
-                ))?;
+        let is_there = |path: &Path| files.paths().contains_key(path);
+        let Some(HoldOut { checks, log }) = &mut self.parts.holdout else { return Ok(()) };
+        match checks.tried(&proved.held_back, task, is_there) {
+            Ok(told) => told.iter().try_for_each(|line| self.notice(line)),
+            Err((ran, what)) => {
+                log_hold_out(log, "before any work", ran)?;
+                Err(EngineError::HoldOut { what, log: log.clone() })
             }
         }
-        Ok(())
     }
 
     /// Takes over what the hold-out checks of a proof said.
@@ -83,8 +74,8 @@ impl Run {
         }
         let task = self.task()?;
         for ran in proved.held_back.iter().filter(|ran| !ran.passed()) {
-            self.log_holdout(ran)?;
-            if let Some(HoldOut { checks, .. }) = &self.parts.holdout {
+            if let Some(HoldOut { checks, log }) = &self.parts.holdout {
+                log_hold_out(log, &format!("iteration {}", self.state.iteration), ran)?;
                 // The files that it names were there when it was tried.
                 let broken = checks.cannot_run(ran, &task, |_| true);
                 self.broken_holdout = self.broken_holdout.take().or(broken);
@@ -108,11 +99,5 @@ impl Run {
             )),
             _ => Ok(()),
         }
-    }
-
-    fn log_holdout(&self, ran: &CheckResult) -> Result<(), EngineError> {
-        let Some(HoldOut { log, .. }) = &self.parts.holdout else { return Ok(()) };
-        let when = format!("iteration {}", self.state.iteration);
-        Ok(log_hold_out(log, &when, ran)?)
     }
 }

@@ -21,6 +21,7 @@ impl Run {
         // Background processes of the agent's commands, such as git's maintenance, become our
         // children when their parent ends. A long run must not collect zombies.
         reap_orphans();
+        self.escalate(self.next_attempt(&criterion.key)).await?;
         // Open the session first; without one there is no iteration.
         let session = match &criterion.recipe {
             Some(_) => None,

@@ -17,8 +17,8 @@ use super::{EngineError, FailureCounts, GuardRules, HoldOut, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Denials, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
-    CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, Task, TaskState,
-    Tier,
+    CheckResult, CriterionKey, Escalate, Finding, Oid, Outcome, Premium, Proof, ProofMode, Task,
+    TaskState, Tier,
 };
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
@@ -30,9 +30,14 @@ use crate::verify::{
     Repo, Table, VerifyError,
 };
 
-/// Starts the agent, as often as needed, with this model if one is named.
-pub type Starter =
-    Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
+/// Starts the agent, as often as needed, with this model and this effort if they are named.
+pub type Starter = Box<
+    dyn FnMut(
+            Option<String>,
+            Option<String>,
+        ) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>>
+        + Send,
+>;
 
 /// The cost of a prompt to a model; `None` is the agent's own default model.
 pub type PremiumOf = Box<dyn Fn(Option<&str>) -> Premium + Send + Sync>;
@@ -105,6 +110,8 @@ pub struct RunParts {
     pub tier: Tier,
     /// The model that is asked for.
     pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
     /// Models to fall back to, in this order, if one is not available; `None` is the agent's own.
     pub fallbacks: VecDeque<Option<String>>,
     /// The user's text for every prompt.
@@ -224,6 +231,8 @@ pub struct Run {
     pub(super) failures: FailureCounts,
     /// Criteria of which it was said that they are skipped.
     pub(super) told_skipped: BTreeSet<CriterionKey>,
+    /// The usual model, while another one makes the last attempt at a criterion.
+    pub(super) usual_model: Option<Option<String>>,
     /// Programs that the agent missed although they are there, and that it was told of.
     pub(super) answered: BTreeSet<(CriterionKey, String)>,
     /// Why a hold-out check cannot run.
@@ -280,6 +289,7 @@ impl Run {
             commit_hooks: Vec::new(),
             failures: FailureCounts::default(),
             told_skipped: BTreeSet::new(),
+            usual_model: None,
             answered: BTreeSet::new(),
             broken_holdout: None,
             workers: parts.jobs.is_some().then(Workers::new),

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::run::Run;
 use super::{EngineError, Recovery, RetryLimits, RetryPolicy, recover};
-use crate::agent::{AgentError, Session};
-use crate::model::{EventKind, Fault, Outcome, Record as _};
+use crate::agent::{AgentError, AgentKind, Session};
+use crate::model::{EventKind, Fault, FaultClass, Outcome, Record as _};
 
 impl Run {
     /// Opens a session, after starting the agent if it is not running.
@@ -19,7 +19,9 @@ impl Run {
         let agent = match &mut self.agent {
             Some(agent) => agent,
             None => {
-                let agent = (self.parts.start)(self.parts.model.clone()).await?;
+                let escalate = self.parts.escalate.as_ref().filter(|_| self.usual_model.is_some());
+                let effort = escalate.and_then(|it| it.effort.clone());
+                let agent = (self.parts.start)(self.parts.model.clone(), effort).await?;
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
                 if let Some(pid) = pid {
@@ -29,6 +31,33 @@ impl Run {
             }
         };
         agent.open().await
+    }
+
+    /// Lets the last attempt before stuck run with another model or effort, and the next one with
+    /// the usual ones. The agent starts anew for that.
+    pub(super) async fn escalate(&mut self, attempt: u32) -> Result<(), EngineError> {
+        let Some(to) = self.parts.escalate.clone() else { return Ok(()) };
+        let is_last = attempt >= self.parts.limits.attempts;
+        if is_last == self.usual_model.is_some() {
+            return Ok(());
+        }
+        if self.parts.agent == AgentKind::Other {
+            self.parts.escalate = None;
+            return self.notice(
+                "escalate: only the Copilot CLI is told its model and effort, so the last attempt \
+                 uses the agent's own",
+            );
+        }
+        self.stop_agent().await;
+        let usual = std::mem::replace(&mut self.parts.model, None);
+        (self.parts.model, self.usual_model) = match self.usual_model.take() {
+            Some(before) => (before, None),
+            None => (to.model.clone().or_else(|| usual.clone()), Some(usual)),
+        };
+        match self.usual_model {
+            Some(_) => self.notice(&format!("the last attempt runs with {to}")),
+            None => Ok(()),
+        }
     }
 
     /// Stops the agent and its children. The next session starts it again.
@@ -58,6 +87,15 @@ impl Run {
             most: self.parts.max_retries,
             fallback: !self.parts.fallbacks.is_empty(),
         };
+        if fault.class == FaultClass::ModelUnavailable
+            && let Some(usual) = self.usual_model.take()
+        {
+            let to = self.parts.escalate.take().unwrap_or_default();
+            self.notice(&format!("escalate: {to} is not available: the usual one continues"))?;
+            self.parts.model = usual;
+            self.stop_agent().await;
+            return Ok(None);
+        }
         let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
         let now = self.parts.clock.now();
         let delay = match recover(fault, &mut self.failures, &policy, now) {

@@ -47,6 +47,7 @@ impl Run {
         let Some(mut iteration) = self.open_assigned(order)? else {
             return Ok(WorkerAnswer::Obsolete);
         };
+        self.escalate(iteration.attempt).await?;
         let (mut before, mut spared_git) = (None, true);
         loop {
             let result = match self.fresh_session().await? {

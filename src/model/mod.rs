@@ -55,7 +55,7 @@ pub use recipe::{
 pub use record::{ReadBack, Record, RecordError};
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
+pub use setting::{Escalate, OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
 pub use state::{
     Blocked, BlockedKind, CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState,
     forget_tests, tests_are_there,

@@ -83,12 +83,34 @@ impl HoldOuts {
         self.checks.iter().any(|check| check.criterion == *key)
     }
 
-    /// Remembers a check that passes before any work. Returns its line, the first time.
-    pub fn note_green(&mut self, ran: &CheckResult) -> Option<usize> {
-        let same = |it: &&mut HoldOutCheck| is_of(it, ran) && !it.was_green;
-        let check = self.checks.iter_mut().find(same)?;
-        check.was_green = true;
-        Some(check.line)
+    /// Takes the checks that ran before any work. Remembers those that pass, and says that they
+    /// prove nothing.
+    ///
+    /// # Errors
+    /// The first that cannot run, and why.
+    pub fn tried<'r>(
+        &mut self,
+        all: &'r [CheckResult],
+        task: &Task,
+        is_there: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<String>, (&'r CheckResult, String)> {
+        let mut told = Vec::new();
+        for ran in all {
+            if let Some(why) = self.cannot_run(ran, task, &is_there) {
+                return Err((ran, why));
+            }
+            let same = self.checks.iter_mut().filter(|it| is_of(it, ran) && ran.passed());
+            for check in same {
+                check.was_green = true;
+                told.push(format!(
+                    "the hold-out check of {} in line {} of its list passes before any work, so it \
+                     proves nothing",
+                    check.criterion.quoted(),
+                    check.line
+                ));
+            }
+        }
+        Ok(told)
     }
 
     /// Why a check cannot run, whatever the work is, without its content. `task` is the task, and

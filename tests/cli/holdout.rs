@@ -152,7 +152,7 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
         let ran = repo.run(&script, &args);
         let told = story(&repo, &ran);
         assert_eq!(ran.code, Some(4), "{tier}: {told}\n{}", ran.stderr);
-        let kept = repo.attempts().into_iter().find(|name| name.contains("attempts"));
+        let kept = repo.attempts().into_iter().rfind(|name| name.contains("attempts"));
         let kept = kept.expect("the attempts");
         let tree = repo.git(&["ls-tree", "-r", "--name-only", &kept]);
         assert!(tree.contains("looked.txt") && tree.contains("found.txt"), "{tier}: {tree} {told}");

@@ -248,6 +248,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         line,
         checked,
         blocked,
+        blocked_by: None,
         held: None,
         skipped: false,
         reason: None,

@@ -28,6 +28,8 @@ pub(super) struct FakeScript {
     pub(super) closed_doors: VecDeque<AgentError>,
     pub(super) prompts: Vec<String>,
     pub(super) starts: u32,
+    /// The model and the effort of each start.
+    pub(super) started_with: Vec<Option<String>>,
     pub(super) stops: u32,
     /// Sessions that the agent does not let go of.
     pub(super) clings: u32,

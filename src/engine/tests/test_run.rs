@@ -100,10 +100,11 @@ impl TestRun {
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(no_recipes(&base)),
-            start: Box::new(move |_model| {
+            start: Box::new(move |model, effort| {
                 let fake = fake.clone();
                 Box::pin(async move {
                     fake.script().starts += 1;
+                    fake.script().started_with.extend([model, effort]);
                     Ok(Box::new(fake) as Box<dyn Agent>)
                 })
             }),
@@ -149,6 +150,7 @@ impl TestRun {
             notices: Vec::new(),
             jobs: None,
             holdout: None,
+            escalate: None,
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }
@@ -204,6 +206,7 @@ fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
         protect: Vec::new(),
         human: Vec::new(),
         readable: Vec::new(),
+        hidden: Vec::new(),
         visible: Vec::new(),
         network_for: Vec::new(),
         network: NetworkAccess::Closed,

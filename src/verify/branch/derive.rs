@@ -116,8 +116,8 @@ pub struct Derived {
     pub still_red: Vec<String>,
     /// Hold-out checks that failed, with their commands and output: for the human alone.
     pub held_back: Vec<CheckResult>,
-    /// Lines of hold-out checks that pass at the base.
-    pub green_at_base: Vec<usize>,
+    /// What is to be said of hold-out checks that pass at the base.
+    pub told: Vec<String>,
 }
 
 /// Runs the checks of every tick, and all of them at the head. `Err` in the answer has the missing
@@ -160,8 +160,8 @@ pub async fn derive(
         holdout: it.holdout.cloned(),
         keys: it.claims.ticks.iter().map(|tick| tick.key.clone()).collect(),
     };
-    let green_at_base = match run.try_holdouts(rooms, start, &files).await? {
-        Ok(lines) => lines,
+    let told = match run.try_holdouts(rooms, start, &files).await? {
+        Ok(told) => told,
         Err(broken) => return Ok(Err(broken)),
     };
     let mut ticks = Vec::new();
@@ -196,7 +196,7 @@ pub async fn derive(
     weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
     let still_red = run.still_red(&proved);
     let held_back = proved.held_back.into_iter().filter(|ran| !ran.passed()).collect();
-    Ok(Ok(Derived { ticks, weakened, still_red, held_back, green_at_base }))
+    Ok(Ok(Derived { ticks, weakened, still_red, held_back, told }))
 }
 
 impl Derivation<'_> {
@@ -298,28 +298,21 @@ impl Deriving<'_> {
         prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await
     }
 
-    /// Runs the hold-out checks at the base. Returns the lines of those that pass there, which prove
-    /// nothing; `Err` in the answer has one that cannot run.
+    /// Runs the hold-out checks at the base. `Err` in the answer has one that cannot run.
     async fn try_holdouts(
         &mut self,
         rooms: &mut ProofRooms,
         start: &Oid,
         files: &dyn SourceTree,
-    ) -> Result<Result<Vec<usize>, String>, VerifyError> {
+    ) -> Result<Result<Vec<String>, String>, VerifyError> {
         if self.holdout.is_none() {
             return Ok(Ok(Vec::new()));
         }
         let proved = self.prove((rooms, Warmth::Warm), start, &[], (None, None)).await?;
-        let mut green = Vec::new();
-        for ran in &proved.held_back {
-            let Some(holdout) = &mut self.holdout else { break };
-            let is_there = |path: &Path| files.paths().contains_key(path);
-            if let Some(broken) = holdout.cannot_run(ran, self.it.task, is_there) {
-                return Ok(Err(broken));
-            }
-            green.extend(ran.passed().then(|| holdout.note_green(ran)).flatten());
-        }
-        Ok(Ok(green))
+        let is_there = |path: &Path| files.paths().contains_key(path);
+        let Some(holdout) = &mut self.holdout else { return Ok(Ok(Vec::new())) };
+        let tried = holdout.tried(&proved.held_back, self.it.task, is_there);
+        Ok(tried.map_err(|(_, why)| why))
     }
 
     /// Judges the commit that ticks a criterion; `Err` has the missing part of the room.

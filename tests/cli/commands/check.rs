@@ -126,7 +126,7 @@ fn what_waits_for_a_human_is_told_and_is_not_next() {
     let args = ["--stuck-threshold", "1", "--on-stuck", "skip", "--max-iterations", "1"];
     repo.run(&script, &args);
     let ran = repo.ralph(&["check", "demo"]);
-    assert!(ran.stdout.contains("3  [ ] a is there  blocked after 1 attempt\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("3  [ ] a is there  stuck after 1 attempt\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("; next on line 5: b is there"), "{}", ran.stdout);
     assert_eq!(repo.ralph(&["check", "demo", "--json"]).json()["next"]["line"], 5);
 }
