@@ -14,7 +14,7 @@ use super::environment;
 use super::failure::Failure;
 use super::named_criterion::named;
 use super::print::{say, say_json};
-use super::status::read_state;
+use super::told::read_state;
 use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState};
 use crate::sys::lock::TreeLock;
 use crate::task::{self, Tick};

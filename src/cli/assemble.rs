@@ -39,9 +39,12 @@ use super::walls::RunWalls;
 use super::{
     agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
 };
-use crate::agent::{Gate, Greeting, TurnLimits};
+use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, HoldOut, Jobs, LessonUse, Limits, Providers, RunParts};
+use crate::engine::{
+    BaselineRun, HoldOut, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter,
+    WorkerParts,
+};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{CommitPrefix, ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -220,18 +223,17 @@ async fn finish(
         via: settings.via,
     });
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
-    let choice = models::choose(&settings, &command, at.place.root());
+    let mut choice = models::choose(&settings, &command, at.place.root());
     let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
-    let untold = claim.untold.take().into_iter().chain(choice.notice);
+    let untold = claim.untold.take().into_iter().chain(choice.notice.take());
     notices.extend(untold.chain(about_proof(settings.proof, rooms.as_ref())));
-    let parts = RunParts {
+    let ledger = LedgerParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
         rooms,
         proof: settings.proof,
         table: harness_table(&settings)?,
         recipes: Arc::new(recipes),
-        start,
         gate,
         events,
         templates,
@@ -243,35 +245,28 @@ async fn finish(
         identity: committer.identity,
         rules,
         limits: Limits { on_fatal, ..limits(&settings) },
-        turn: turn_limits(&settings),
-        max_wait: settings.max_wait.0,
-        max_retries: settings.max_retries.map(NonZeroU32::get),
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
         check_environment: committer.of_checks,
         around: around(walls.tier())?,
         baseline: if settings.baseline { BaselineRun::Taken } else { BaselineRun::Skipped },
         commits_alone: commits_alone(&settings),
-        premium: launch::premium(&settings, command.kind),
         agent_command: launch::describe(&command),
         tier: walls.tier(),
         agent: command.kind,
         run_folder: claim.folder.clone(),
-        escalate: settings.escalate.clone(),
-        fallbacks: choice.fallbacks,
-        model: choice.model,
         project_context: project_context(),
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
-        providers: gateway.map(|gateway| gateway as Arc<dyn Providers>),
         stop_check: settings.stop_check,
-        stops,
         commands: next_commands(directory, &task.name),
-        jobs,
-        holdout,
         notices,
+        holdout,
     };
+    let providers = gateway.map(|gateway| gateway as Arc<dyn Providers>);
+    let worker = worker((start, stops), &settings, command.kind, choice, providers);
+    let parts = RunParts { ledger, worker, jobs };
     let guards = RunGuards {
         folder: claim.folder,
         run: claim.run,
@@ -283,6 +278,28 @@ async fn finish(
         _heartbeat: beat,
     };
     Ok((parts, guards))
+}
+
+/// What drives the agent.
+fn worker(
+    (start, stops): (Starter, mpsc::Receiver<StopHook>),
+    settings: &Settings,
+    agent: AgentKind,
+    choice: models::ModelChoice,
+    providers: Option<Arc<dyn Providers>>,
+) -> WorkerParts {
+    WorkerParts {
+        start,
+        turn: turn_limits(settings),
+        max_wait: settings.max_wait.0,
+        max_retries: settings.max_retries.map(NonZeroU32::get),
+        premium: launch::premium(settings, agent),
+        escalate: settings.escalate.clone(),
+        fallbacks: choice.fallbacks,
+        model: choice.model,
+        providers,
+        stops,
+    }
 }
 
 /// The started gateway, or a notice of why it was not started: the run continues without it.

@@ -9,12 +9,11 @@ use super::assemble;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::{complain, say, say_json};
-use super::standing::{standing, waits, why_held};
-use super::status::{last_run, read_state};
-use super::ways_out::WaysOut;
+use super::told::Told;
 use crate::config::LayerSettings;
-use crate::engine::{next_ready, skipped};
+use crate::engine::next_ready;
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings, TaskState};
+use crate::report::{NightCriterion, message};
 use crate::task;
 
 /// Shows the task. If a run would not start with it, the exit code and the last words are the
@@ -23,7 +22,8 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
     // An unreadable file says nothing about a criterion.
-    let state = read_state(&at).unwrap_or_default();
+    let told = Told::of(directory, &at).ok();
+    let state = told.as_ref().map(|told| told.state.clone()).unwrap_or_default();
     let refusal = assemble::startable(&at, LayerSettings::default())
         .and_then(|(task, settings)| assemble::has_checks(&at, &task, &settings, &state))
         .err();
@@ -32,10 +32,11 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
         say_json(&as_json(&at, &task, &state, refusal.as_ref()));
         return Ok(code);
     }
-    let run = last_run(&at).ok().flatten();
-    let run = run.as_ref().map(|(_, view)| view);
-    let ways_out = WaysOut::new(directory, &at, state.clone(), run);
-    say(&overview(&at, &task, &state, &ways_out));
+    let known = told.as_ref().map(Told::criteria).unwrap_or_default();
+    say(&overview(&at, &task, &state, &known));
+    if let Some(elsewhere) = told.as_ref().and_then(Told::elsewhere) {
+        say(&format!("\n{elsewhere}"));
+    }
     let refused = refusal.as_ref().map(Failure::reason).unwrap_or_default();
     for remark in at.diagnostics(&task).iter().filter(|remark| !refused.contains(*remark)) {
         complain(&format!("\n{remark}"));
@@ -108,26 +109,24 @@ fn criterion(criterion: &Criterion) -> Value {
     })
 }
 
-fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut<'_>) -> String {
+fn overview(at: &TaskContext, task: &Task, state: &TaskState, known: &[NightCriterion]) -> String {
     let file = at.layout.file(task::TASK_FILE);
     let mut text = format!("{}  {}", task.name, file.display());
     if let Some(title) = &task.title {
         text.push_str(&format!("\n{title}"));
     }
     text.push('\n');
-    let skipped = skipped(task, state);
     for criterion in &task.criteria {
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
-        let said = standing(criterion, state).filter(|_| waits(criterion, state));
-        text.extend(said.map(|said| format!("  {said}")));
-        text.extend(why_held(criterion, state).map(|why| format!("\n             {why}")));
+        let known = known.iter().find(|it| it.line == criterion.line);
+        let waiting = known.filter(|it| matches!(it.standing, "held" | "stuck" | "skipped"));
+        text.extend(waiting.map(|it| format!("  {}", it.said)));
+        let reason = waiting.and_then(|it| it.reason.as_ref());
+        text.extend(reason.map(|why| format!("\n             {}", message(why))));
         if !criterion.after.is_empty() {
             let before: Vec<_> = criterion.after.iter().map(|key| key.quoted()).collect();
             text.push_str(&format!("\n             after: {}", before.join(", ")));
-        }
-        if let Some(it) = skipped.iter().find(|it| it.criterion.key == criterion.key) {
-            text.push_str(&format!("\n             skipped: {it}"));
         }
         if let Some(recipe) = &criterion.recipe {
             text.push_str(&format!("\n             recipe: {recipe}"));
@@ -139,9 +138,8 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, ways_out: &WaysOut
             let globs = criterion.may_change.join(", ");
             text.push_str(&format!("\n             may change: {globs}"));
         }
-        if let Some(way) = ways_out.of(criterion) {
-            text.push_str(&format!("\n             {way}"));
-        }
+        let next = known.and_then(|it| it.next.as_ref());
+        text.extend(next.map(|way| format!("\n             {way}")));
     }
     for command in &task.settings.verify {
         text.push_str(&format!("\n\nafter every iteration: {command}"));

@@ -38,7 +38,7 @@ pub(super) fn dry_run(
     let RunPlan { task, settings, preflight, command, chosen, .. } = plan;
     assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
-    let state = super::status::read_state(at)?;
+    let state = super::told::read_state(at)?;
     assemble::has_checks(at, task, settings, &state)?;
     let limits = assemble::limits(settings);
     let dry = DryRun { at, plan, state };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::args::LogArgs;
@@ -10,8 +11,9 @@ use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::print::complain;
 use super::runtime::runtime;
-use super::status::last_run;
-use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
+use super::told::{last_told, unreadable};
+use crate::engine::runs_of;
+use crate::events::{JOURNAL_FILE, JournalLine, follow, journals, read};
 use crate::model::{Event, EventKind, ExitCode, Reporter};
 use crate::report::{Json, Plain, StreamLines, details};
 use crate::sys::clock::Clock;
@@ -48,20 +50,20 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
             writeln!(std::io::stderr(), "{note}").is_ok()
         }
     };
-    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     if args.follow {
         let alive = || place.holder().is_some();
         let mut closed = false;
         runtime()?
             .block_on(follow(&journal, alive, |line| closed = closed || !show(line)))
-            .map_err(invalid)?;
+            .map_err(unreadable)?;
         return Ok(0);
     }
-    let mut journal = Journal::open(&journal).map_err(invalid)?;
-    while let Some(line) = journal.read_line().map_err(invalid)? {
-        if !show(line) {
-            break;
-        }
+    let damage = read(&journal, |line| match show(line) {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    });
+    if let Some(damage) = damage.map_err(unreadable)? {
+        complain(&format!("note: {damage}"));
     }
     if let (Some(asked), false) = (&args.stream, shown) {
         let known = streams.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
@@ -87,18 +89,17 @@ fn is_shown(event: &Event, stream: Option<&str>) -> bool {
     }
 }
 
-/// The journal of the newest run, of a named run, or of a task's newest run.
+/// The journal of a named run, or of the last run that did something, of a task or of all.
 pub(super) fn journal(
     place: &RepoContext,
     directory: Option<&Path>,
     named: Option<&str>,
 ) -> Result<PathBuf, Failure> {
     let runs = place.runs();
-    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     let usage = |what: String, hint: String| Failure::new(ExitCode::Usage, what).hint(hint);
     let Some(named) = named else {
         let hint = || format!("runs are recorded in {}", runs.display());
-        let newest = newest(&runs).map_err(invalid)?;
+        let newest = last_told(&journals(&runs).map_err(unreadable)?, place.holder().as_ref())?;
         return newest.ok_or_else(|| usage("no runs in this repository yet".to_owned(), hint()));
     };
     let is_name = !named.is_empty() && !named.contains(['/', '\\']) && named != "..";
@@ -107,13 +108,16 @@ pub(super) fn journal(
         return Ok(of_run);
     }
     match TaskContext::find(directory, named) {
-        Ok(at) => last_run(&at)?.map(|(journal, _)| journal).ok_or_else(|| {
-            let task = at.layout.task();
-            usage(
-                format!("task `{task}` has no runs yet"),
-                format!("`{}` starts one", start_command(directory, task)),
-            )
-        }),
+        Ok(at) => {
+            let journals = runs_of(&runs, &at.layout).map_err(unreadable)?;
+            last_told(&journals, place.holder().as_ref())?.ok_or_else(|| {
+                let task = at.layout.task();
+                usage(
+                    format!("task `{task}` has no runs yet"),
+                    format!("`{}` starts one", start_command(directory, task)),
+                )
+            })
+        }
         Err(failure) => {
             let available = match failure.source.downcast_ref::<TaskError>() {
                 Some(TaskError::Missing { available, .. }) => available.join(", "),

@@ -75,6 +75,7 @@ mod tell_plan;
 mod tell_run;
 mod tick;
 mod tier;
+mod told;
 mod usage;
 mod verify_branch;
 mod view;

@@ -15,7 +15,7 @@ use super::failure::{Failure, unreadable};
 use super::harness::harness_table;
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
-use super::status::read_state;
+use super::told::read_state;
 use super::{openings, tier};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{

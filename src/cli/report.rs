@@ -5,16 +5,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
-use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
 use super::environment::{redactor, variable};
 use super::failure::Failure;
 use super::log::journal;
 use super::print::{say, say_json};
-use super::status::read_state;
-use crate::engine::standings;
-use crate::events::{Journal, JournalError, JournalLine, Rollup, RunStatus, journals};
-use crate::model::ExitCode;
+use super::told::{Told, nothing_yet, unreadable};
+use crate::engine::layout_of;
+use crate::events::{Rollup, first};
+use crate::model::EventKind;
 use crate::report::{Night, html, markdown, text};
 use crate::sys::{Durability, FileMode, atomic};
 
@@ -54,47 +53,21 @@ pub(super) fn night(
     directory: Option<&Path>,
     path: &Path,
 ) -> Result<Night, Failure> {
-    let invalid = |error| Failure::new(ExitCode::Invalid, error);
-    let run = rollup(path).map_err(invalid)?;
-    let before = before(place, path, &run).map_err(invalid)?;
-    let status = run.view.status(place.holder().as_ref());
-    let mut standing = Vec::new();
-    let task = run.view.start.as_ref().filter(|_| run.view.end.is_none());
-    let at = task.and_then(|start| TaskContext::find(directory, &start.task).ok());
-    if let Some(at) = &at {
-        standing = standings(&at.load()?, &read_state(at)?);
-    }
-    let night = Night::new(&run, before.as_ref(), status, standing);
-    let mut night =
-        night.ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))?;
-    if let Some(at) = at.filter(|_| status == RunStatus::Died) {
-        let start = start_command(directory, at.layout.task());
-        night.next.push(format!("{start}  (goes on from there)"));
-    }
-    Ok(night)
-}
-
-fn rollup(path: &Path) -> Result<Rollup, JournalError> {
-    let mut journal = Journal::open(path)?;
-    let mut rollup = Rollup::default();
-    while let Some(line) = journal.read_line()? {
-        match line {
-            JournalLine::Event(event) => rollup.apply(&event),
-            JournalLine::Unknown { .. } => {}
+    let start = first(path).map_err(unreadable)?.map(|event| event.kind);
+    let Some(EventKind::RunStarted { task, folder, .. }) = start else { return nothing_yet(None) };
+    let layout = layout_of(&task, &folder);
+    let at = TaskContext::find(directory, &task).ok().filter(|at| at.layout == layout);
+    let told = at.as_ref().and_then(|at| Told::of(directory, at).ok());
+    match &told {
+        Some(told) if told.run.as_ref().is_some_and(|(journal, _)| journal == path) => {
+            nothing_yet(told.night()?)
+        }
+        Some(told) => told.recorded(path, &Rollup::read(path).map_err(unreadable)?, Vec::new()),
+        // The task is gone.
+        None => {
+            let run = Rollup::read(path).map_err(unreadable)?;
+            let status = run.view.status(place.holder().as_ref());
+            nothing_yet(Night::new(&run, None, status, Vec::new()))
         }
     }
-    Ok(rollup)
-}
-
-/// The run of the same task before this one.
-fn before(place: &RepoContext, path: &Path, run: &Rollup) -> Result<Option<Rollup>, JournalError> {
-    let task = run.view.start.as_ref().map(|start| start.task.clone());
-    let older = journals(&place.runs())?.into_iter().skip_while(|it| it != path).skip(1);
-    for older in older {
-        let earlier = rollup(&older)?;
-        if earlier.view.start.as_ref().map(|start| &start.task) == task.as_ref() {
-            return Ok(Some(earlier));
-        }
-    }
-    Ok(None)
 }

@@ -12,7 +12,7 @@ use super::environment;
 use super::failure::Failure;
 use super::named_criterion::named;
 use super::print::{complain, say, say_json};
-use super::status::read_state;
+use super::told::read_state;
 use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};

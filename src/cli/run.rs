@@ -73,10 +73,10 @@ pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<BegunRun
 /// Runs the assembled run to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     let Assembled { parts, guards, on_end } = assembled;
-    let (folder, root) = (guards.folder.clone(), parts.repo.root().to_owned());
+    let (folder, root) = (guards.folder.clone(), parts.ledger.repo.root().to_owned());
     // The process ends soon: to free what is known about a large repository takes tens of
     // milliseconds.
-    std::mem::forget(Arc::clone(&parts.repo));
+    std::mem::forget(Arc::clone(&parts.ledger.repo));
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
     guards.end().await;
     let outcome = outcome.map_err(Failure::from);

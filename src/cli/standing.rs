@@ -48,12 +48,6 @@ pub(super) fn why_held(criterion: &Criterion, state: &TaskState) -> Option<Strin
     (!reason.is_empty()).then(|| format!("held because: {}", message(reason)))
 }
 
-/// Does an agent wait for a human before it works on a criterion?
-pub(super) fn waits(criterion: &Criterion, state: &TaskState) -> bool {
-    let entry = state.find(&criterion.key).filter(|_| proof(criterion, state).is_none());
-    entry.is_some_and(CriterionState::waits)
-}
-
 /// Did a human change the check after it proved the criterion? The first run of each check is
 /// known, except in a task that never had a baseline.
 fn has_new_check(criterion: &Criterion, state: &TaskState) -> bool {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::command_names::{accept_command, tick_command};
 use super::context::TaskContext;
-use crate::events::RunView;
 use crate::model::{CheckResult, Criterion, CriterionState, TaskState};
 use crate::verify::Repo as _;
 
@@ -12,21 +11,20 @@ use crate::verify::Repo as _;
 pub(super) struct WaysOut<'a> {
     directory: Option<&'a Path>,
     at: &'a TaskContext,
-    state: TaskState,
+    state: &'a TaskState,
     /// The results of the verify commands before any work of the newest run.
     before: Vec<CheckResult>,
 }
 
 impl<'a> WaysOut<'a> {
-    /// From the task's state and its newest run.
+    /// From the task's state, and the checks before any work of its newest run.
     pub(super) fn new(
         directory: Option<&'a Path>,
         at: &'a TaskContext,
-        state: TaskState,
-        run: Option<&RunView>,
+        state: &'a TaskState,
+        before: Option<Vec<CheckResult>>,
     ) -> Self {
-        let before = run.map(|view| view.baseline.clone()).unwrap_or_default();
-        Self { directory, at, state, before }
+        Self { directory, at, state, before: before.unwrap_or_default() }
     }
 
     /// A line for a criterion, if there is something to say.

@@ -35,7 +35,7 @@ pub(super) fn worker(place: &str, args: &RunArgs) -> Result<u8, Failure> {
     block_on_detached(runtime()?, async {
         let Assembled { parts, guards, .. } = assemble(at, Some(root), &args).await?;
         let (give, orders) = mpsc::channel(1);
-        let stop = parts.stop.clone();
+        let stop = parts.ledger.stop.clone();
         tokio::spawn(async move {
             let mut lines = BufReader::new(tokio::io::stdin()).lines();
             while let Ok(Some(line)) = lines.next_line().await {

@@ -12,8 +12,9 @@ use tokio::time::{Duration, Instant, timeout};
 use super::EngineError;
 use super::crew::{AtWork, Delivery, Earlier, FromProcess, Heard, Process, Seat};
 use super::decide::open_criteria;
+use super::ledger::{Ledger, LedgerParts};
 use super::lessons::LESSONS;
-use super::run::{Run, RunParts};
+use super::run::Run;
 use super::wire::Assignment;
 use crate::model::{
     Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, PathChange,
@@ -30,18 +31,18 @@ const LAST_WORDS: Duration = Duration::from_secs(4);
 impl Run {
     /// Makes the workers' trees and starts their processes, so that all can begin at once.
     pub(super) async fn hire(&mut self, task: &Task) -> Result<(), EngineError> {
-        let open = open_criteria(task, &self.state).filter(|it| it.recipe.is_none()).count();
-        let hooks = self.parts.repo.commit_hooks()?;
-        let head = self.parts.repo.checkpoint()?.head;
-        let most = self.parts.jobs.as_ref().map_or(0, |jobs| jobs.most.get()).min(open);
+        let open = open_criteria(task, &self.ledger.state).filter(|it| it.recipe.is_none()).count();
+        let hooks = self.ledger.parts.repo.commit_hooks()?;
+        let head = self.ledger.parts.repo.checkpoint()?.head;
+        let most = self.workers.as_ref().map_or(0, |it| it.jobs.most.get()).min(open);
         for number in 1..=most {
-            let Some(rooms) = &mut self.rooms else { break };
+            let Some(rooms) = &mut self.ledger.rooms else { break };
             let mut tree = rooms.worker_tree(number, hooks.clone())?;
-            let checks = Arc::clone(&self.parts.checks);
-            let options = self.check_options(self.parts.repo.root());
+            let checks = Arc::clone(&self.ledger.parts.checks);
+            let options = self.ledger.check_options(self.ledger.parts.repo.root());
             tree.begin(&head, (checks.as_ref(), &options)).await?;
             if number == 1 {
-                self.notice(&disk(most, tree.disk_use()))?;
+                self.ledger.notice(&disk(most, tree.disk_use()))?;
             }
             let process = Some(self.start_worker(number, &tree)?);
             let Some(workers) = &mut self.workers else { break };
@@ -52,23 +53,23 @@ impl Run {
     }
 
     fn start_worker(&mut self, number: usize, tree: &WorkerTree) -> Result<Process, EngineError> {
-        let (Some(jobs), Some(workers)) = (&mut self.parts.jobs, &mut self.workers) else {
+        let Some(workers) = &mut self.workers else {
             return Err(EngineError::Worker { number, how: "it cannot be started".to_owned() });
         };
-        let keeps = (Arc::clone(&self.parts.repo), self.parts.layout.clone());
-        let (work, events) = (tree.work().to_owned(), Arc::clone(&self.parts.events));
+        let keeps = (Arc::clone(&self.ledger.parts.repo), self.ledger.parts.layout.clone());
+        let (work, events) = (tree.work().to_owned(), Arc::clone(&self.ledger.parts.events));
         let (process, reports) = workers.reports_of(number, work, keeps, events);
-        Ok(Process { number: process, link: (jobs.hire)(number, tree, reports)? })
+        Ok(Process { number: process, link: (workers.jobs.hire)(number, tree, reports)? })
     }
 
     /// Gives a criterion to a worker without work.
     pub(super) async fn assign(&mut self, criterion: &Criterion) -> Result<(), EngineError> {
-        self.follow_human()?;
-        self.ready()?;
+        self.ledger.follow_human()?;
+        self.ledger.ready()?;
         let key = criterion.key.clone();
-        let base = self.parts.repo.checkpoint()?.head;
-        let mut state = self.state.clone();
-        let begin = self.beginning(criterion)?;
+        let base = self.ledger.parts.repo.checkpoint()?.head;
+        let mut state = self.ledger.state.clone();
+        let begin = self.ledger.beginning(criterion)?;
         if let Some(worked) = begin.as_ref().filter(|(_, worked)| *worked) {
             state.entry(&key).worked = Some(worked.0.clone());
         }
@@ -77,9 +78,9 @@ impl Run {
         let free = workers.seats.iter().position(|seat| seat.work.is_none());
         let Some(at) = free else { return Ok(()) };
         let number = workers.seats[at].tree.number();
-        self.parts.events.record(EventKind::WorkerStarted {
+        self.ledger.parts.events.record(EventKind::WorkerStarted {
             worker: number,
-            attempt: self.next_attempt(&key),
+            attempt: self.ledger.next_attempt(&key),
             criterion: key.clone(),
             line: criterion.line,
         })?;
@@ -92,23 +93,6 @@ impl Run {
         given
     }
 
-    /// The commit on which the next attempt begins, with the work of the last one, if that fits;
-    /// and whether that counts as work.
-    fn beginning(&mut self, criterion: &Criterion) -> Result<Option<(Oid, bool)>, EngineError> {
-        let earlier = self.workers.as_ref().and_then(|it| it.attempts.get(&criterion.key)).cloned();
-        let Some(Earlier { base: since, commit, worked, .. }) = earlier else { return Ok(None) };
-        if commit == since || !self.parts.repo.reaches(&since)? {
-            return Ok(None);
-        }
-        let (name, reason) = (String::new(), String::new());
-        let held = HeldWork { name, commit, base: since, reason };
-        match self.parts.repo.merged(&held, criterion.line, &self.parts.layout) {
-            Ok(commit) => Ok(Some((commit, worked))),
-            Err(VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     async fn give(
         &mut self,
         (number, seat): (usize, &mut Seat),
@@ -116,24 +100,24 @@ impl Run {
         (base, begin): (&Oid, &Oid),
         state: TaskState,
     ) -> Result<(), EngineError> {
-        let checks = Arc::clone(&self.parts.checks);
-        let options = self.check_options(self.parts.repo.root());
+        let checks = Arc::clone(&self.ledger.parts.checks);
+        let options = self.ledger.check_options(self.ledger.parts.repo.root());
         if seat.fresh.take().as_ref() != Some(begin) {
             let begun = seat.tree.begin(begin, (checks.as_ref(), &options)).await;
-            if let (Err(error), Some(rooms)) = (begun, &mut self.rooms) {
+            if let (Err(error), Some(rooms)) = (begun, &mut self.ledger.rooms) {
                 // An agent can break its tree.
                 tracing::warn!(%error, number, "the tree of a worker is made anew");
                 if let Some(process) = seat.process.take() {
                     process.link.end().await;
                 }
-                seat.tree = rooms.worker_tree(number, self.parts.repo.commit_hooks()?)?;
+                seat.tree = rooms.worker_tree(number, self.ledger.parts.repo.commit_hooks()?)?;
                 seat.tree.begin(begin, (checks.as_ref(), &options)).await?;
             }
         }
-        self.lay_leftovers(seat.tree.work(), key, begin)?;
-        let root = self.parts.repo.root();
+        self.ledger.lay_leftovers(seat.tree.work(), key, begin)?;
+        let root = self.ledger.parts.repo.root();
         // A human may be editing TASK.md, and lessons are ignored by git.
-        let files = self.parts.layout.state_files();
+        let files = self.ledger.parts.layout.state_files();
         for path in files.iter().map(|it| it.as_path()).chain([LESSONS.as_ref()]) {
             let to = seat.tree.work().join(path);
             let bytes = std::fs::read(root.join(path)).ok();
@@ -143,22 +127,22 @@ impl Run {
                 atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?;
             }
         }
-        let mut feedback = self.feedback.get(key).cloned().unwrap_or_default();
+        let mut feedback = self.ledger.feedback.get(key).cloned().unwrap_or_default();
         feedback.extend(self.foreseen(key));
-        let left = self.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
-        let used = self.spent.tokens.unwrap_or(0);
+        let left = self.ledger.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
+        let used = self.ledger.spent.tokens.unwrap_or(0);
         let order = Assignment {
             criterion: key.clone(),
-            attempt: self.next_attempt(key),
-            iteration: self.state.iteration.saturating_add(1),
+            attempt: self.ledger.next_attempt(key),
+            iteration: self.ledger.state.iteration.saturating_add(1),
             base: base.clone(),
             state,
             feedback,
-            baseline: self.baseline.before(),
-            commit_hooks: self.commit_hooks.clone(),
-            commit_prefix: self.parts.layout.commit_prefix().to_owned(),
+            baseline: self.ledger.baseline.before(),
+            commit_hooks: self.ledger.commit_hooks.clone(),
+            commit_prefix: self.ledger.parts.layout.commit_prefix().to_owned(),
             seconds: left,
-            tokens: self.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
+            tokens: self.ledger.parts.limits.tokens.map(|limit| limit.saturating_sub(used)),
         };
         let mut process = match seat.process.take() {
             Some(process) => process,
@@ -174,49 +158,23 @@ impl Run {
         Ok(())
     }
 
-    /// Writes what the last attempt left uncommitted into a tree, where it fits: committed by nobody,
-    /// as it was.
-    fn lay_leftovers(
-        &self,
-        tree: &Path,
-        key: &CriterionKey,
-        begin: &Oid,
-    ) -> Result<(), EngineError> {
-        let earlier = self.workers.as_ref().and_then(|workers| workers.attempts.get(key));
-        let Some(Earlier { commit, kept, .. }) = earlier else { return Ok(()) };
-        let repo = self.parts.repo.as_ref();
-        for PathChange { path, .. } in repo.between(commit, kept)? {
-            let to = tree.join(&path);
-            let fits = repo.held(begin, &path)? == repo.held(commit, &path)?;
-            if !fits || self.parts.layout.is_state_file(&path) || !lies_in(tree, &to) {
-                continue;
-            }
-            match repo.held(kept, &path)? {
-                Some(bytes) => atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?,
-                None => drop(std::fs::remove_file(&to)),
-            }
-        }
-        Ok(())
-    }
-
     /// The files in which the earlier work on a criterion conflicts with work that is not on the
     /// branch yet.
     fn foreseen(&self, key: &CriterionKey) -> Vec<Finding> {
         let Some(workers) = &self.workers else { return Vec::new() };
-        let Some(earlier) = workers.attempts.get(key) else { return Vec::new() };
+        let Some(earlier) = self.ledger.attempts.get(key) else { return Vec::new() };
         let earlier = (&earlier.base, &earlier.commit);
         let at_work = workers.seats.iter().filter_map(|seat| {
             let AtWork { key, base, .. } = seat.work.as_ref()?;
             Some((key, seat.tree.work(), (base, None)))
         });
         let put_off = workers.put_off.iter().map(|(delivery, _)| delivery);
-        let to_land = workers
-            .queue
-            .iter()
-            .chain(put_off)
-            .map(|it| (&it.key, self.parts.repo.root(), (&it.base, Some(&it.work.kept))));
+        let to_land =
+            workers.queue.iter().chain(put_off).map(|it| {
+                (&it.key, self.ledger.parts.repo.root(), (&it.base, Some(&it.work.kept)))
+            });
         let told = at_work.chain(to_land).filter_map(|(with, root, work)| {
-            let found = clashes(root, work, earlier, &self.parts.layout);
+            let found = clashes(root, work, earlier, &self.ledger.parts.layout);
             let paths = found.inspect_err(|error| tracing::debug!(%error, "not compared"));
             let message = format!(
                 "Work on {} is under way that changes the same places of {}. What lands second has \
@@ -240,7 +198,7 @@ impl Run {
 
     /// Waits for a report or a signal.
     pub(super) async fn wait_for_workers(&mut self) -> Result<(), EngineError> {
-        let stop = self.parts.stop.token().clone();
+        let stop = self.ledger.parts.stop.token().clone();
         let Some(workers) = &mut self.workers else { return Ok(()) };
         let report = tokio::select! {
             biased;
@@ -269,7 +227,7 @@ impl Run {
                 work.waiting = matches!(*kind, EventKind::Waiting { .. });
                 // Whoever looks wants to know of it now.
                 match work.waiting {
-                    true => self.parts.events.record(*kind)?,
+                    true => self.ledger.parts.events.record(*kind)?,
                     false => work.events.push(*kind),
                 }
             }
@@ -278,7 +236,7 @@ impl Run {
                 workers.deaths.remove(&at.key);
                 workers.answered = true;
                 let next = kept.as_ref().map_or(0, |saved| saved.number.saturating_add(1));
-                self.state.attempt_refs = self.state.attempt_refs.max(next);
+                self.ledger.state.attempt_refs = self.ledger.state.attempt_refs.max(next);
                 let AtWork { key, base, events, .. } = at;
                 let (work, counted) = (*work, false);
                 workers.queue.push(Delivery { worker, key, base, events, kept, counted, work });
@@ -306,7 +264,9 @@ impl Run {
         if let Some(process) = process {
             process.link.end().await;
         }
-        let Some(work) = work.filter(|_| self.parts.stop.signal().is_none()) else { return Ok(()) };
+        let Some(work) = work.filter(|_| self.ledger.parts.stop.signal().is_none()) else {
+            return Ok(());
+        };
         let deaths = workers.deaths.entry(work.key.clone()).or_default();
         *deaths += 1;
         let died = *deaths;
@@ -314,7 +274,7 @@ impl Run {
             // No criterion is to blame.
             return Err(EngineError::Worker { number, how: how.to_owned() });
         }
-        let RunParts { layout, preflight, .. } = &self.parts;
+        let LedgerParts { layout, preflight, .. } = &self.ledger.parts;
         let message = format!("{}[{}] - an attempt", layout.prefix(), work.key.text);
         let saved = save_work(&seat.tree, layout, &message, &preflight.human);
         let saved = saved.inspect_err(|error| tracing::warn!(%error, "only commits are kept"));
@@ -322,10 +282,12 @@ impl Run {
         let left = left.map(|commit| (seat.tree.work().to_owned(), commit));
         let mut kept = None;
         if let Some((from, commit)) = left.filter(|(_, commit)| *commit != work.base) {
-            let number = self.state.attempt_refs.max(1);
+            let number = self.ledger.state.attempt_refs.max(1);
             let of = (&commit, &work.base);
-            if let Ok(saved) = self.parts.repo.import(&from, of, &self.parts.layout, number) {
-                self.state.attempt_refs = saved.number.saturating_add(1);
+            if let Ok(saved) =
+                self.ledger.parts.repo.import(&from, of, &self.ledger.parts.layout, number)
+            {
+                self.ledger.state.attempt_refs = saved.number.saturating_add(1);
                 kept = Some(saved.name);
             }
         }
@@ -333,14 +295,16 @@ impl Run {
         let seconds = work.begun.elapsed().as_secs();
         let saved = kept.as_ref().map(|it| format!("; what it had done is kept in {it}"));
         let saved = saved.unwrap_or_default();
-        self.notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;
-        self.record_lost(number, &work)?;
+        self.ledger
+            .notice(&format!("worker {number} died at {what} after {seconds} s: {how}{saved}"))?;
+        self.ledger.record_lost(number, &work)?;
         if died < DEATHS {
             return Ok(());
         }
         let why = format!("workers died {died} times in a row; the last: {how}");
-        let outcome = self.block_criterion(&work.key, self.state.iteration, &why, kept)?;
-        self.commit_state()?;
+        let outcome =
+            self.ledger.block_criterion(&work.key, self.ledger.state.iteration, &why, kept)?;
+        self.ledger.commit_state()?;
         if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome) {
             workers.ending.get_or_insert(outcome);
         }
@@ -374,8 +338,52 @@ impl Run {
         let put_off = workers.put_off.drain(..).map(|(delivery, _)| delivery);
         let left: Vec<Delivery> =
             std::mem::take(&mut workers.queue).into_iter().chain(put_off).collect();
-        left.iter().try_for_each(|delivery| self.tell_kept(delivery, "unfinished"))?;
+        left.iter().try_for_each(|delivery| self.ledger.tell_kept(delivery, "unfinished"))?;
         heard
+    }
+}
+
+impl Ledger {
+    /// The commit on which the next attempt begins, with the work of the last one, if that fits;
+    /// and whether that counts as work.
+    fn beginning(&self, criterion: &Criterion) -> Result<Option<(Oid, bool)>, EngineError> {
+        let earlier = self.attempts.get(&criterion.key).cloned();
+        let Some(Earlier { base: since, commit, worked, .. }) = earlier else { return Ok(None) };
+        if commit == since || !self.parts.repo.reaches(&since)? {
+            return Ok(None);
+        }
+        let (name, reason) = (String::new(), String::new());
+        let held = HeldWork { name, commit, base: since, reason };
+        match self.parts.repo.merged(&held, criterion.line, &self.parts.layout) {
+            Ok(commit) => Ok(Some((commit, worked))),
+            Err(VerifyError::Conflicts { .. } | VerifyError::NotFetched { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes what the last attempt left uncommitted into a tree, where it fits: committed by nobody,
+    /// as it was.
+    fn lay_leftovers(
+        &self,
+        tree: &Path,
+        key: &CriterionKey,
+        begin: &Oid,
+    ) -> Result<(), EngineError> {
+        let earlier = self.attempts.get(key);
+        let Some(Earlier { commit, kept, .. }) = earlier else { return Ok(()) };
+        let repo = self.parts.repo.as_ref();
+        for PathChange { path, .. } in repo.between(commit, kept)? {
+            let to = tree.join(&path);
+            let fits = repo.held(begin, &path)? == repo.held(commit, &path)?;
+            if !fits || self.parts.layout.is_state_file(&path) || !lies_in(tree, &to) {
+                continue;
+            }
+            match repo.held(kept, &path)? {
+                Some(bytes) => atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?,
+                None => drop(std::fs::remove_file(&to)),
+            }
+        }
+        Ok(())
     }
 }
 

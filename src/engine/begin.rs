@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::EngineError;
 use super::decide::ticked_without_proof;
+use super::ledger::{BaselineRun, Ledger};
 use super::prompt_inputs::folder_of;
 use super::proof::{About, ProofDepth};
 use super::require_checks::require_checks;
-use super::run::{BaselineRun, Run};
+use super::{EngineError, Providers};
 use crate::model::{
     CheckResult, CheckWrote, CriterionKey, EventKind, FirstSeen, Proof, ProofMode, Record as _,
     Task, Totals,
@@ -18,9 +18,13 @@ use crate::verify::{
     first_seen, lost_input, may_lack, names, plan, room_lacks, silent_services,
 };
 
-impl Run {
+impl Ledger {
     /// Does everything that comes before the first iteration.
-    pub(super) async fn begin(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn begin(
+        &mut self,
+        model: Option<String>,
+        providers: Option<&dyn Providers>,
+    ) -> Result<(), EngineError> {
         let task = self.task()?;
         let open = task.criteria.iter().filter(|criterion| !criterion.checked);
         self.open_before = open.map(|criterion| criterion.key.clone()).collect();
@@ -30,7 +34,7 @@ impl Run {
             task: parts.layout.task().to_owned(),
             folder: folder_of(&parts.layout),
             agent: parts.agent_command.clone(),
-            model: parts.model.clone(),
+            model,
             sandbox: parts.tier,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -43,7 +47,7 @@ impl Run {
         for message in &parts.notices {
             self.notice(message)?;
         }
-        if let Some(providers) = &parts.providers {
+        if let Some(providers) = providers {
             providers.open()?;
         }
         if !parts.preflight.prepared.is_empty() {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::EngineError;
+use super::ledger::Ledger;
 use super::past_runs::is_of;
 use super::proof::{About, ProofDepth};
 use super::resumed::Resumed;
-use super::run::Run;
 use super::state;
 use crate::events::{find, first, journals};
 use crate::model::{
@@ -134,7 +134,7 @@ fn without_work(
     Ok(without)
 }
 
-impl Run {
+impl Ledger {
     /// Runs the checks at the task's start, if only state.json has their results, and commits the
     /// results that differ from its claims: the next run on this machine believes them.
     pub(super) async fn derive_first_seen(

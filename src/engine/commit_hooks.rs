@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{FindingKind, Verdict};
 use crate::verify::{RefusedCommit, TreeEdit, TriedCommit};
 
 /// Types of conventional commits. The first one makes no release anywhere.
 const TYPES: [&str; 2] = ["chore:", "feat:"];
 
-impl Run {
+impl Ledger {
     /// Tries the hooks on an empty commit with a message as the agent is told to write them.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
         let refused = self.refused_by_hooks(&[]).await?;

@@ -88,6 +88,7 @@ pub struct Jobs {
 
 /// The workers, and what they handed in.
 pub(super) struct Workers {
+    pub(super) jobs: Jobs,
     pub(super) seats: Vec<Seat>,
     sender: mpsc::UnboundedSender<FromProcess>,
     pub(super) reports: mpsc::UnboundedReceiver<FromProcess>,
@@ -96,20 +97,12 @@ pub(super) struct Workers {
     pub(super) queue: Vec<Delivery>,
     /// Proven work that files of the human's keep from landing, with these files.
     pub(super) put_off: Vec<(Delivery, Vec<FileInTheWay>)>,
-    /// Where the next attempt at a criterion begins.
-    pub(super) attempts: HashMap<CriterionKey, Earlier>,
-    /// Criteria whose work was fine alone, and did not fit what had landed meanwhile.
-    pub(super) clashed: BTreeSet<CriterionKey>,
     pub(super) deaths: HashMap<CriterionKey, u32>,
     /// Some worker has handed in something.
     pub(super) answered: bool,
     pub(super) ending: Option<Outcome>,
-    /// Something worked in the run's own tree.
-    pub(super) worked_alone: bool,
     /// The milliseconds of the last turn that was handed in, and of the last landing.
     pub(super) took: (u64, u64),
-    /// Work that ended the run since it looked like a deception: its base, and the ref that has it.
-    pub(super) doubtful: Option<(Oid, String)>,
 }
 
 /// A worker's place.
@@ -217,23 +210,20 @@ pub(super) struct Earlier {
 }
 
 impl Workers {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(jobs: Jobs) -> Self {
         let (sender, reports) = mpsc::unbounded_channel();
         Self {
+            jobs,
             seats: Vec::new(),
             sender,
             reports,
             started: 0,
             queue: Vec::new(),
             put_off: Vec::new(),
-            attempts: HashMap::new(),
-            clashed: BTreeSet::new(),
             deaths: HashMap::new(),
             answered: false,
             ending: None,
-            worked_alone: false,
             took: (0, 0),
-            doubtful: None,
         }
     }
 

@@ -7,8 +7,8 @@ use super::EngineError;
 use super::decide::{Consequence, Spent, after};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
+use super::ledger::Ledger;
 use super::proof::ProofDepth;
-use super::run::Run;
 use crate::agent::Denials;
 use crate::model::{
     Blocked, BlockedKind, ChangeKind, CheckResult, CheckStatus, EventKind, Evidence, Finding,
@@ -31,7 +31,7 @@ pub(super) struct Evaluated {
     pub(super) proven: bool,
 }
 
-impl Run {
+impl Ledger {
     /// Collects the evidence of a turn, runs the checks, judges, and acts on the verdict.
     pub(super) async fn evaluate(
         &mut self,

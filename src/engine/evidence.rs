@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::{Completion, Iteration};
+use super::ledger::Ledger;
 use super::proof::{About, ProofDepth};
-use super::run::Run;
 use crate::agent::AgentKind;
 use crate::guard::committed_secret;
 use crate::model::{
@@ -22,7 +22,7 @@ use crate::verify::{
     keep_list, plan, run_checks,
 };
 
-impl Run {
+impl Ledger {
     /// Gathers the evidence of a turn. The checks run later, in [`Self::check_work`].
     pub(super) fn collect_evidence(
         &self,

@@ -1,8 +1,8 @@
 //! The end of a run: leftovers, the last state commit, and the summary.
 
 use super::EngineError;
+use super::ledger::{Ledger, NextCommands};
 use super::order::standings;
-use super::run::{NextCommands, Run};
 use crate::guard::liftable;
 use crate::model::{
     CriterionKey, CriterionState, EventKind, Obstacle, Outcome, Proof, ReadBack, Record as _,
@@ -11,7 +11,7 @@ use crate::model::{
 use crate::task;
 use crate::verify::{GUARDRAILS, RefusedCommit, TASK, keep_list};
 
-impl Run {
+impl Ledger {
     /// Ends a run that cannot go on.
     pub(super) fn end_for(&mut self, error: &EngineError) -> Result<Outcome, EngineError> {
         let obstacle = error.obstacle();
@@ -112,7 +112,7 @@ impl Run {
     /// Saves the agent's uncommitted work under a ref and puts the working tree back, so that
     /// the next run starts on a clean one.
     fn keep_leftovers(&mut self) -> Result<(), EngineError> {
-        if self.workers.as_ref().is_some_and(|workers| !workers.worked_alone) {
+        if !self.works_here {
             // No agent works in this tree: what changed in it is the human's.
             return Ok(());
         }
@@ -199,10 +199,7 @@ impl Run {
             Outcome::CannotGoOn { .. } => {
                 steps.push(format!("fix the problem above, then run: {again}"));
             }
-            Outcome::Tampered { .. }
-                if let Some((base, kept)) =
-                    self.workers.as_ref().and_then(|it| it.doubtful.as_ref()) =>
-            {
+            Outcome::Tampered { .. } if let Some((base, kept)) = &self.doubtful => {
                 steps.push(format!(
                     "review what was done, which is not in your working tree: git log -p {}..{kept}",
                     base.short()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use super::state_files::one_line;
 use crate::guard::agent_setting;
 use crate::model::{
@@ -20,7 +20,7 @@ use crate::verify::{
     harness_changes, learned, may_change, plan, stretches, with_human,
 };
 
-impl Run {
+impl Ledger {
     /// Finds or creates the harness that counts, including history that this machine has not seen.
     /// Returns whether tests of the start may have been rightly removed since.
     pub(super) fn begin_harness(&mut self) -> Result<bool, EngineError> {

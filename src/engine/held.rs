@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::EngineError;
+use super::ledger::{Ledger, NextCommands};
 use super::proof::{About, ProofDepth};
-use super::run::{NextCommands, Run};
 use super::stuck::ref_name;
 use crate::model::{
     CheckResult, Criterion, CriterionKey, EventKind, HeldWork, Oid, Proof, Record as _, Task,
@@ -43,7 +43,7 @@ pub fn orphaned_work(task: &Task, state: &TaskState) -> impl Iterator<Item = Str
     })
 }
 
-impl Run {
+impl Ledger {
     /// Takes held work onto the branch whose checks pass now with the harness put back.
     pub(super) async fn judge_held(&mut self, task: &Task) -> Result<(), EngineError> {
         for line in orphaned_work(task, &self.state) {

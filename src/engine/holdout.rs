@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::EngineError;
+use super::ledger::Ledger;
 use super::proof::{About, ProofDepth};
+use super::prove::end_left_behind;
 use super::run::Run;
-use crate::model::{CriterionKey, Task};
+use crate::model::{CriterionKey, Task, Tier};
 use crate::verify::{HoldOuts, Proved, SourceTree as _, Warmth, log_hold_out};
 
 /// The hold-out checks of a run.
@@ -22,6 +24,19 @@ pub struct HoldOut {
 }
 
 impl Run {
+    /// Stops an agent that could see the command lines of the hold-out checks of a criterion.
+    pub(super) async fn stop_before_holdouts(&mut self, key: &CriterionKey) {
+        let Ledger { parts, .. } = &self.ledger;
+        if parts.tier == Tier::Partial
+            && parts.holdout.as_ref().is_some_and(|it| it.checks.has(key))
+        {
+            self.worker.stop_agent().await;
+            end_left_behind().await;
+        }
+    }
+}
+
+impl Ledger {
     /// The criteria whose hold-out checks belong to a proof.
     pub(super) fn held_back(&self, about: &About<'_>) -> Vec<CriterionKey> {
         let Some(HoldOut { checks, .. }) = &self.parts.holdout else { return Vec::new() };

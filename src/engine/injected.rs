@@ -5,24 +5,26 @@
 
 use super::EngineError;
 use super::iteration::Iteration;
+use super::ledger::Ledger;
 use super::providers::InjectedEvent;
-use super::run::Run;
+use super::supervisor::Worker;
 use crate::model::{EventKind, GivenWith, Prompt, Record as _, SessionId};
 
 /// Longest name of a stream in a prompt, in characters.
 const STREAM: usize = 64;
 
-impl Run {
+impl Worker {
     /// Puts the events that wait into a prompt of this session.
     pub(super) fn add_events(
         &self,
+        ledger: &Ledger,
         iteration: &Iteration,
         session: &SessionId,
         prompt: &mut Prompt,
     ) -> Result<Vec<InjectedEvent>, EngineError> {
         let events = self.take_events();
         if !events.is_empty() {
-            self.record_events(iteration, session, GivenWith::Prompt, &events)?;
+            record_events(ledger, iteration, session, GivenWith::Prompt, &events)?;
             prompt.text = before_focus(&prompt.text, &block(&events));
         }
         Ok(events)
@@ -32,6 +34,7 @@ impl Run {
     /// events.
     pub(super) fn add_events_to_answer(
         &self,
+        ledger: &Ledger,
         iteration: &Iteration,
         session: &SessionId,
         lacks: Option<String>,
@@ -40,7 +43,7 @@ impl Run {
         if events.is_empty() {
             return Ok((lacks, events));
         }
-        self.record_events(iteration, session, GivenWith::Stop, &events)?;
+        record_events(ledger, iteration, session, GivenWith::Stop, &events)?;
         let lacks = lacks.unwrap_or_else(|| {
             let focus = &iteration.criterion.key.text;
             format!(
@@ -62,22 +65,6 @@ impl Run {
         }
     }
 
-    fn record_events(
-        &self,
-        iteration: &Iteration,
-        session: &SessionId,
-        with: GivenWith,
-        events: &[InjectedEvent],
-    ) -> Result<(), EngineError> {
-        self.parts.events.record(EventKind::EventsInjected {
-            iteration: iteration.number,
-            session: session.clone(),
-            with,
-            providers: events.iter().map(|event| event.provider.clone()).collect(),
-        })?;
-        Ok(())
-    }
-
     /// Tells the providers that the turn is over.
     pub(super) async fn providers_idle(&self) -> Result<(), EngineError> {
         let Some(providers) = &self.parts.providers else { return Ok(()) };
@@ -93,13 +80,29 @@ impl Run {
     }
 
     /// Waits until the providers are gone, before the run's last event.
-    pub(super) async fn providers_gone(&self) -> Result<(), EngineError> {
+    pub(super) async fn providers_gone(&self, ledger: &Ledger) -> Result<(), EngineError> {
         let Some(providers) = &self.parts.providers else { return Ok(()) };
         for message in providers.gone().await {
-            self.notice(&message)?;
+            ledger.notice(&message)?;
         }
         providers.broken().map_or(Ok(()), |error| Err(error.into()))
     }
+}
+
+fn record_events(
+    ledger: &Ledger,
+    iteration: &Iteration,
+    session: &SessionId,
+    with: GivenWith,
+    events: &[InjectedEvent],
+) -> Result<(), EngineError> {
+    ledger.parts.events.record(EventKind::EventsInjected {
+        iteration: iteration.number,
+        session: session.clone(),
+        with,
+        providers: events.iter().map(|event| event.provider.clone()).collect(),
+    })?;
+    Ok(())
 }
 
 /// The events as an agent reads them: fenced, and marked as the words of others.

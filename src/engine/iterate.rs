@@ -5,6 +5,7 @@ use tokio::time::Instant;
 
 use super::evaluate::Evaluated;
 use super::iteration::{Completion, Iteration, TurnResult};
+use super::ledger::Ledger;
 use super::run::Run;
 use super::{EngineError, FailureCounts};
 use crate::model::{Criterion, CriterionKey, EventKind, Outcome, Record as _, Task, Turn};
@@ -21,55 +22,64 @@ impl Run {
         // Background processes of the agent's commands, such as git's maintenance, become our
         // children when their parent ends. A long run must not collect zombies.
         reap_orphans();
-        self.escalate(self.next_attempt(&criterion.key)).await?;
+        let attempt = self.ledger.next_attempt(&criterion.key);
+        self.worker.escalate(&self.ledger, attempt).await?;
         // Open the session first; without one there is no iteration.
         let session = match &criterion.recipe {
             Some(_) => None,
-            None => match self.fresh_session().await? {
+            None => match self.worker.fresh_session(&mut self.ledger).await? {
                 Ok(session) => Some(session),
                 Err(TurnResult::Failed(_, fault)) => {
-                    let outcome = self.handle_failure(&fault).await?;
-                    return self.or_block(&criterion.key, outcome);
+                    let outcome = self.worker.handle_failure(&mut self.ledger, &fault).await?;
+                    return self.ledger.or_block(&criterion.key, outcome);
                 }
                 Err(TurnResult::Stopped(_, outcome)) => return Ok(Some(outcome)),
                 Err(TurnResult::Ended(_)) => return Ok(None),
             },
         };
-        let Some(mut iteration) = self.open_iteration(criterion)? else {
+        let Some(mut iteration) = self.ledger.open_iteration(criterion)? else {
             if let Some(session) = session {
-                self.close_session(session).await;
+                self.worker.close_session(&self.ledger, session).await;
             }
             return Ok(None);
         };
+        if let Some(providers) = &self.worker.parts.providers {
+            providers.begin_iteration();
+        }
         let result = match session {
-            Some(session) => self.run_turn(session, &mut iteration).await?,
-            None => self.recipe(&iteration).await?,
+            Some(session) => {
+                self.worker.run_turn(&mut self.ledger, session, &mut iteration).await?
+            }
+            None => self.ledger.recipe(&iteration, self.worker.parts.turn.total).await?,
         };
-        self.providers_idle().await?;
+        self.worker.providers_idle().await?;
         // Processes of the turn must not change the evidence now.
-        iteration.spared_git = self.parts.gate.end_shells()?;
+        iteration.spared_git = self.ledger.parts.gate.end_shells()?;
+        self.stop_before_holdouts(&criterion.key).await;
         match result {
             TurnResult::Ended(turn) => {
-                self.failures = FailureCounts::default();
-                self.spent.iterations += 1;
-                Ok(self.evaluate(iteration, turn, Completion::Whole).await?.outcome)
+                self.worker.failures = FailureCounts::default();
+                self.ledger.spent.iterations += 1;
+                Ok(self.ledger.evaluate(iteration, turn, Completion::Whole).await?.outcome)
             }
             TurnResult::Failed(turn, fault) => {
-                match self.evaluate_cut_off(iteration, turn).await? {
+                match self.ledger.evaluate_cut_off(iteration, turn).await? {
                     Evaluated { outcome: None, proven: false } => {
-                        let outcome = self.handle_failure(&fault).await?;
-                        self.or_block(&criterion.key, outcome)
+                        let outcome = self.worker.handle_failure(&mut self.ledger, &fault).await?;
+                        self.ledger.or_block(&criterion.key, outcome)
                     }
                     Evaluated { outcome, .. } => Ok(outcome),
                 }
             }
             TurnResult::Stopped(turn, outcome) => {
-                let evaluated = self.evaluate_cut_off(iteration, turn).await?;
+                let evaluated = self.ledger.evaluate_cut_off(iteration, turn).await?;
                 Ok(Some(evaluated.outcome.unwrap_or(outcome)))
             }
         }
     }
+}
 
+impl Ledger {
     /// Evaluates a turn that was cut off. It costs an iteration only if it proved the criterion.
     async fn evaluate_cut_off(
         &mut self,
@@ -120,9 +130,6 @@ impl Run {
         };
         self.turns_since.get_or_insert_with(|| iteration.checkpoint.head.clone());
         self.focus_guard(&iteration)?;
-        if let Some(providers) = &self.parts.providers {
-            providers.begin_iteration();
-        }
         self.parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
             criterion: iteration.criterion.key.clone(),

@@ -16,6 +16,7 @@ use super::decide::Consequence;
 use super::evaluate::{not_run, tampering, tell_denied, tell_stuck};
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
+use super::ledger::Ledger;
 use super::proof::{About, ProofDepth};
 use super::run::Run;
 use super::stuck::ref_name;
@@ -27,6 +28,14 @@ use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::Tick;
 use crate::verify::{CheckPhase, PROGRESS, SavedAttempt, VerifyError, Warmth, plan, worked};
+
+/// What came of work that was handed in.
+enum Landed {
+    /// It was judged; the outcome if the run ends with it.
+    Judged(Option<Outcome>),
+    /// It is proven, and waits: for these files of the human's, or for the branch to be at rest.
+    Waits(Box<Delivery>, Vec<FileInTheWay>),
+}
 
 /// Work on the tip of the branch.
 enum Merged {
@@ -44,40 +53,47 @@ impl Run {
         };
         let delivery = workers.queue.remove(0);
         let (stopped, key) = (delivery.work.stopped.clone(), delivery.key.clone());
-        let (before, began, turn) = (self.last_head.clone(), Instant::now(), delivery.work.millis);
-        let kept = delivery.kept.clone();
-        let outcome = match self.land(delivery).await {
-            Ok(Some(outcome)) => Some(outcome),
-            Ok(None) => self.or_block(&key, stopped)?,
+        let (before, began) = (self.ledger.last_head.clone(), Instant::now());
+        let (turn, kept) = (delivery.work.millis, delivery.kept.clone());
+        let outcome = match self.ledger.land(delivery).await {
+            Ok(Landed::Judged(Some(outcome))) => Some(outcome),
+            Ok(Landed::Judged(None)) => self.ledger.or_block(&key, stopped)?,
+            Ok(Landed::Waits(delivery, files)) => {
+                match files {
+                    files if files.is_empty() => workers.queue.insert(0, *delivery),
+                    files => workers.put_off.push((*delivery, files)),
+                }
+                self.ledger.or_block(&key, stopped)?
+            }
             Err(error) => {
                 // What could not run has said so.
                 if let EngineError::Verify(_) = error {
-                    self.tell_ref(&key, kept.as_ref(), "unfinished")?;
+                    self.ledger.tell_ref(&key, kept.as_ref(), "unfinished")?;
                 }
                 return Err(error);
             }
         };
-        if let Some(workers) = &mut self.workers {
-            let landing = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            workers.took = (turn, landing);
-        }
-        if let Some(workers) = self.workers.as_mut().filter(|_| self.last_head != before) {
+        let landing = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        workers.took = (turn, landing);
+        if self.ledger.last_head != before {
             // What was in the way may be gone.
             workers.try_again();
         }
-        if let (Some(workers), Some(outcome)) = (&mut self.workers, outcome) {
+        if let Some(outcome) = outcome {
             workers.ending.get_or_insert(outcome);
         }
         Ok(())
     }
+}
 
-    async fn land(&mut self, delivery: Delivery) -> Result<Option<Outcome>, EngineError> {
+impl Ledger {
+    async fn land(&mut self, mut delivery: Delivery) -> Result<Landed, EngineError> {
         let completion = match delivery.work.stopped {
             Some(_) => Completion::CutOff,
             None => Completion::Whole,
         };
         let Some(iteration) = self.open_landing(&delivery)? else {
-            return self.tell_kept(&delivery, "obsolete").map(|()| None);
+            return self.tell_kept(&delivery, "obsolete").map(|()| Landed::Judged(None));
         };
         if !self.parts.repo.reaches(&delivery.base)? {
             // A commit that the human took off the branch must not come back with the work.
@@ -86,7 +102,7 @@ impl Run {
                 "the commit on which {what} was worked on is no longer in the branch's history: it \
                  is taken again"
             ))?;
-            return self.leave(&iteration, &delivery, None);
+            return self.leave(&iteration, &delivery, None).map(Landed::Judged);
         }
         let key = &delivery.key;
         self.denials.entry(key.clone()).or_default().extend(&delivery.work.denials);
@@ -119,19 +135,21 @@ impl Run {
         }
         let is_cut_off = self.interrupted().is_some();
         if is_cut_off || could_not_run.is_some() {
-            return self.leave(&iteration, &delivery, could_not_run.filter(|_| !is_cut_off));
+            return self
+                .leave(&iteration, &delivery, could_not_run.filter(|_| !is_cut_off))
+                .map(Landed::Judged);
         }
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &delivery.work.denials);
         }
         self.answer_missing(&mut verdict, &evidence);
         if let Some(why) = clash {
-            self.tell_clash(&mut verdict, key, &delivery, why);
+            self.tell_clash(&mut verdict, &delivery, why);
         } else if let Some(stuck) = &delivery.work.stuck {
             tell_stuck(&mut verdict, stuck);
         }
         if completion == Completion::CutOff && !matches!(verdict.result, VerdictResult::Pass(_)) {
-            return self.leave(&iteration, &delivery, None);
+            return self.leave(&iteration, &delivery, None).map(Landed::Judged);
         }
         if let (VerdictResult::Pass(_), Some(merged)) = (&verdict.result, &merged) {
             let made = self.made_by_filters(&iteration.checkpoint.head, merged).await?;
@@ -140,22 +158,23 @@ impl Run {
                 Err(EngineError::Verify(
                     error @ (VerifyError::InTheWay { .. } | VerifyError::Moved { .. }),
                 )) => {
-                    return self.put_off(&iteration, delivery, &error).map(|()| None);
+                    let files = self.put_off(&iteration, &mut delivery, &error)?;
+                    return Ok(Landed::Waits(Box::new(delivery), files));
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.conclude_landing(&iteration, &delivery, (evidence, verdict))
+        self.conclude_landing(&iteration, &delivery, (evidence, verdict)).map(Landed::Judged)
     }
 
     /// Lets proven work wait until the branch is at rest again, or a file of the human's is no longer
-    /// in its way.
+    /// in its way. Returns these files.
     fn put_off(
         &mut self,
         iteration: &Iteration,
-        mut delivery: Delivery,
+        delivery: &mut Delivery,
         error: &VerifyError,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Vec<FileInTheWay>, EngineError> {
         let what = delivery.key.quoted();
         let moved = matches!(error, VerifyError::Moved { .. });
         let hint = if moved { Some("it is tried again".to_owned()) } else { error.hint() };
@@ -169,16 +188,9 @@ impl Run {
         self.end_iteration(iteration, delivery.work.millis)?;
         delivery.events.clear();
         (delivery.work.premium_requests, delivery.counted) = (0, true);
-        let Some(workers) = &mut self.workers else { return Ok(()) };
-        match error {
-            VerifyError::InTheWay { paths } => {
-                let root = self.parts.repo.root();
-                let files = paths.iter().map(|path| FileInTheWay::of(root, path)).collect();
-                workers.put_off.push((delivery, files));
-            }
-            _ => workers.queue.insert(0, delivery),
-        }
-        Ok(())
+        let VerifyError::InTheWay { paths } = error else { return Ok(Vec::new()) };
+        let root = self.parts.repo.root();
+        Ok(paths.iter().map(|path| FileInTheWay::of(root, path)).collect())
     }
 
     fn merge(&self, delivery: &Delivery, line: usize) -> Result<Merged, EngineError> {
@@ -280,15 +292,8 @@ impl Run {
     }
 
     /// Says that work does not fit what landed meanwhile. The first time, it costs no attempt.
-    fn tell_clash(
-        &mut self,
-        verdict: &mut Verdict,
-        key: &CriterionKey,
-        delivery: &Delivery,
-        why: String,
-    ) {
-        let is_first = self.workers.as_mut().is_some_and(|it| it.clashed.insert(key.clone()));
-        let (result, weight) = match is_first {
+    fn tell_clash(&mut self, verdict: &mut Verdict, delivery: &Delivery, why: String) {
+        let (result, weight) = match self.clashed.insert(delivery.key.clone()) {
             true => (VerdictResult::Inconclusive, Weight::Unclear),
             false => (VerdictResult::Fail, Weight::Fails),
         };
@@ -353,9 +358,7 @@ impl Run {
             let reason = tampering(&verdict);
             self.record_verdict(iteration, evidence, verdict)?;
             self.tell_kept(delivery, "doubtful")?;
-            if let Some(workers) = &mut self.workers {
-                workers.doubtful = Some((delivery.base.clone(), delivery.kept_as().to_owned()));
-            }
+            self.doubtful = Some((delivery.base.clone(), delivery.kept_as().to_owned()));
             return Ok(Some(Outcome::Tampered { reason }));
         }
         let passed = matches!(verdict.result, VerdictResult::Pass(_));
@@ -381,16 +384,13 @@ impl Run {
             .any(|repair| matches!(repair, Repair::BackToCheckpoint | Repair::RestoreFile(_)));
         // Everything else that it asks for never came to this tree.
         verdict.repairs.retain(|repair| *repair == Repair::ProgressLine);
-        if let Some(workers) = &mut self.workers {
-            match delivery.kept.as_ref().filter(|_| goes_on && !passed && !is_held) {
-                Some(kept) => {
-                    let (base, commit) = (delivery.base.clone(), delivery.work.head.clone());
-                    let (kept, worked) = (kept.commit.clone(), worked(&evidence).is_some());
-                    let earlier = Earlier { base, commit, kept, worked };
-                    workers.attempts.insert(key.clone(), earlier);
-                }
-                None => drop(workers.attempts.remove(key)),
+        match delivery.kept.as_ref().filter(|_| goes_on && !passed && !is_held) {
+            Some(kept) => {
+                let (base, commit) = (delivery.base.clone(), delivery.work.head.clone());
+                let (kept, worked) = (kept.commit.clone(), worked(&evidence).is_some());
+                self.attempts.insert(key.clone(), Earlier { base, commit, kept, worked });
             }
+            None => drop(self.attempts.remove(key)),
         }
         if passed {
             self.keep_lesson(iteration, &evidence)?;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::Iteration;
+use super::ledger::{Ledger, LessonUse};
 use super::past_runs::failed_before;
-use super::run::{LessonUse, Run};
 use crate::model::{CheckResult, CriterionKey, Evidence};
 use crate::sys::{Durability, FileMode, atomic};
 
@@ -121,7 +121,14 @@ pub fn lessons_for(root: &Path, criterion: &str) -> Vec<String> {
     chosen(&read(root), criterion)
 }
 
-impl Run {
+/// The lesson about a criterion, if there is one.
+pub fn lesson_about(root: &Path, criterion: &str) -> Option<String> {
+    let head = format!("- {}; failed first: ", one_line(criterion));
+    let text = read(root);
+    lessons(&text).rfind(|line| line.starts_with(&head)).map(|line| line[2..].to_owned())
+}
+
+impl Ledger {
     /// The lessons for the prompt of a criterion.
     pub(super) fn lessons_for(&self, criterion: &str) -> Vec<String> {
         match self.parts.lessons {
@@ -188,7 +195,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl Ledger {
     /// Says once how the file becomes the runner's again.
     fn tell_of_tracked_lessons(&mut self) -> Result<(), EngineError> {
         if std::mem::replace(&mut self.told_of_tracked_lessons, true) {

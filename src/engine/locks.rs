@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 
-impl Run {
+impl Ledger {
     /// Removes stale locks, and says so.
     pub(super) fn unlock(&self) -> Result<(), EngineError> {
         self.tell_unlocked(&self.parts.repo.unlock(None)?)

@@ -25,6 +25,7 @@ mod injected;
 mod iterate;
 mod iteration;
 mod land;
+mod ledger;
 mod lessons;
 mod locks;
 mod order;
@@ -66,9 +67,10 @@ pub use finish::is_about_held_work;
 pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
 pub use holdout::HoldOut;
-pub use lessons::{LESSONS, lessons_for};
+pub use ledger::{BaselineRun, LedgerParts, LessonUse, NextCommands};
+pub use lessons::{LESSONS, lesson_about, lessons_for};
 pub use order::{Skipped, skipped, standings};
-pub use past_runs::{BEAT, PULSE, dead_run_task};
+pub use past_runs::{BEAT, PULSE, dead_run_task, did_work, layout_of, runs_of};
 pub use providers::{InjectedEvent, Providers};
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
@@ -76,6 +78,7 @@ pub use recover::{
 pub use require_checks::require_checks;
 pub use resume::resume;
 pub use resumed::Resumed;
-pub use run::{BaselineRun, LessonUse, NextCommands, PremiumOf, Run, RunParts, Starter};
+pub use run::{Run, RunParts};
 pub use state::{BrokenState, StoredState, load as load_state};
+pub use supervisor::{PremiumOf, Starter, WorkerParts};
 pub use wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
-use crate::events::{first, journals, last, replay};
+use crate::events::{JournalError, find, first, journals, last, replay};
 use crate::model::{CheckResult, CriterionKey, Event, EventKind, Obstacle, Outcome, VerdictResult};
 use crate::sys::FileMode;
 use crate::sys::append::{AppendFile, Tail};
@@ -122,13 +122,38 @@ pub(super) fn proven_here(
 
 /// The journals of the newest runs of a task, oldest first.
 fn of_task(run_folder: &Path, layout: &Layout) -> Result<Vec<PathBuf>, EngineError> {
+    let mut newest = runs_of(run_folder.parent().unwrap_or(run_folder), layout)?;
+    newest.truncate(MOST_RUNS);
+    newest.reverse();
+    Ok(newest)
+}
+
+/// The journals of a task's runs, the newest first.
+///
+/// # Errors
+/// If the folder of the runs cannot be read.
+pub fn runs_of(runs: &Path, layout: &Layout) -> Result<Vec<PathBuf>, JournalError> {
     let is_ours = |journal: &PathBuf| {
         first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event))
     };
-    let all = journals(run_folder.parent().unwrap_or(run_folder))?;
-    let mut newest: Vec<PathBuf> = all.into_iter().filter(is_ours).take(MOST_RUNS).collect();
-    newest.reverse();
-    Ok(newest)
+    Ok(journals(runs)?.into_iter().filter(is_ours).collect())
+}
+
+/// Did a run get to a verdict, or end in the middle of an iteration? One that did not says nothing
+/// about the task.
+///
+/// # Errors
+/// If the journal cannot be read.
+pub fn did_work(journal: &Path) -> Result<bool, JournalError> {
+    let ended = last(journal)?.is_some_and(|it| matches!(it.kind, EventKind::RunEnded { .. }));
+    let found = find(journal, |event| match &event.kind {
+        EventKind::VerdictReached { .. }
+        | EventKind::CriterionReopened { .. }
+        | EventKind::TaskCheckFailed { .. } => Some(()),
+        EventKind::IterationStarted { .. } | EventKind::WorkerStarted { .. } if !ended => Some(()),
+        _ => None,
+    });
+    Ok(found?.is_some())
 }
 
 /// Is this the start of a run of the task?
@@ -138,7 +163,7 @@ pub(super) fn is_of(layout: &Layout, event: &Event) -> bool {
 }
 
 /// A task's layout from the names in its journal.
-pub(super) fn layout_of(task: &str, folder: &str) -> Layout {
+pub fn layout_of(task: &str, folder: &str) -> Layout {
     Layout::new(task, if folder == "." { "" } else { folder })
 }
 

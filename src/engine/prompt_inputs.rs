@@ -2,12 +2,12 @@
 
 use super::EngineError;
 use super::iteration::Iteration;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{Finding, Prompt, Weight};
 use crate::prompt::{ContinuationValues, IterationValues, StopValues};
 use crate::verify::{GUARDRAILS, Layout, PROGRESS};
 
-impl Run {
+impl Ledger {
     /// The prompt of an iteration.
     pub(super) fn prompt_for(&self, iteration: &Iteration) -> Result<Prompt, EngineError> {
         let parts = &self.parts;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::run::Run;
-use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task, Tier};
+use super::ledger::Ledger;
+use crate::model::{CriterionKey, Oid, Proof, ProofMode, Task};
 use crate::verify::{
     Checks, PlannedCheck, ProofRooms, ProofRules, Proved, Purpose, RoomSetup, Shown, Status,
     Warmth, globs, may_change, prove, setup_failed,
@@ -55,7 +55,7 @@ impl<'a> About<'a> {
     }
 }
 
-impl Run {
+impl Ledger {
     /// Runs checks on HEAD; in the working tree, if there are no rooms. `status` is the tree's.
     pub(super) async fn run_proof(
         &mut self,
@@ -99,10 +99,6 @@ impl Run {
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
         let Some(mut rooms) = self.rooms.take() else { return Ok(Proved::default()) };
-        if self.parts.tier == Tier::Partial && !self.held_back(&about).is_empty() {
-            // An agent that still runs could see the command lines of the checks.
-            self.end_everything_started().await;
-        }
         let proved = self.prove_in((&mut rooms, warmth), (commit, harness), about, to_run).await;
         self.rooms = Some(rooms);
         proved

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::EngineError;
 use super::decide::{UNCLEAR, next_ready, open_criteria, ticked_without_proof};
+use super::ledger::Ledger;
 use super::order::{skipped, waited_for};
 use super::past_runs::proven_here;
 use super::proof::{About, ProofDepth};
-use super::run::Run;
 use crate::model::{
     CheckResult, CheckStatus, Criterion, CriterionKey, CriterionState, EventKind, Finding,
     FindingKind, HoldOutCount, Outcome, Proof, Record as _, Task, Weight,
@@ -50,9 +50,9 @@ enum Opened {
     Stop(Outcome),
 }
 
-impl Run {
-    /// Runs every check in a new proof room, and opens criteria whose checks fail there.
-    /// Returns the outcome if no criterion was opened.
+impl Ledger {
+    /// Runs every check in a new proof room, after the agent is gone, and opens criteria whose checks
+    /// fail there. Returns the outcome if no criterion was opened.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
         let (opened, broken) = self.check_at_the_end(task).await?;
         let mut unproven = match opened {
@@ -142,7 +142,7 @@ impl Run {
         &mut self,
         task: &Task,
     ) -> Result<(Opened, Vec<Broken>), EngineError> {
-        self.end_everything_started().await;
+        end_left_behind().await;
         let planned = plan(task, CheckPhase::End, self.baseline.millis());
         let broken = self.broken(task, &planned).await?;
         if let Some(outcome) = self.interrupted() {
@@ -152,17 +152,6 @@ impl Run {
         let opened = self.open_again(task, &broken)?;
         self.prove_seen_in_tree(task);
         Ok((opened, broken))
-    }
-
-    /// Stops the agent, and ends what its commands left running: outside of a sandbox of its own,
-    /// a server that they started could answer for the code under test.
-    pub(super) async fn end_everything_started(&mut self) {
-        self.stop_agent().await;
-        // The programs of providers are the human's, and go on.
-        let swept = sweep_orphans(LEFT_BEHIND).await;
-        if !swept.left.is_empty() {
-            tracing::warn!(?swept, "processes of the run cannot be ended");
-        }
     }
 
     /// Opens the criteria of checks that fail.
@@ -394,6 +383,16 @@ impl Run {
             return Ok(None);
         }
         self.block_criterion(key, self.state.iteration, &broken.reason, None)
+    }
+}
+
+/// Ends what the commands of an agent that is gone left running: outside of a sandbox of its own, a
+/// server that they started could answer for the code under test.
+pub(super) async fn end_left_behind() {
+    // The programs of providers are the human's, and go on.
+    let swept = sweep_orphans(LEFT_BEHIND).await;
+    if !swept.left.is_empty() {
+        tracing::warn!(?swept, "processes of the run cannot be ended");
     }
 }
 

@@ -4,13 +4,14 @@
 //! A runner that cannot be used ends the run; a recipe that fails is a failed attempt.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::EngineError;
 use super::iteration::{Iteration, TurnResult};
+use super::ledger::Ledger;
 use super::prompt_inputs::folder_of;
-use super::run::Run;
 use crate::model::{
     EventKind, Fault, FaultClass, Limit, Outcome, RECIPE_FOLDERS, RecipeFault, RecipeName,
     Record as _, RecordError, Stuck, Task, Turn, TurnEnd,
@@ -37,11 +38,12 @@ pub(super) fn protected(task: &Task, root: &Path) -> Vec<PathBuf> {
     RECIPE_FOLDERS.iter().map(PathBuf::from).chain(named).collect()
 }
 
-impl Run {
+impl Ledger {
     /// Runs the criterion's recipe to its end.
     pub(super) async fn recipe(
         &mut self,
         iteration: &Iteration,
+        limit: Duration,
     ) -> Result<TurnResult, EngineError> {
         // Only criteria with a recipe get here.
         let Some(name) = iteration.criterion.recipe.clone() else {
@@ -56,7 +58,7 @@ impl Run {
         };
         let result = match found {
             Ok(runner) => {
-                let report = self.run_recipe(iteration, &request, &runner).await?;
+                let report = self.run_recipe(iteration, (&request, limit), &runner).await?;
                 self.turn_of(iteration, report)
             }
             Err(error) => self.turn_of(iteration, RecipeReport::refused(error)),
@@ -102,7 +104,7 @@ impl Run {
     async fn run_recipe(
         &self,
         iteration: &Iteration,
-        request: &RecipeRequest,
+        (request, limit): (&RecipeRequest, Duration),
         runner: &Runner,
     ) -> Result<RecipeReport, EngineError> {
         let parts = &self.parts;
@@ -127,7 +129,7 @@ impl Run {
             }
         };
         let left = self.deadline().map(|deadline| deadline.duration_since(Instant::now()));
-        let limit = left.map_or(parts.turn.total, |left| left.min(parts.turn.total));
+        let limit = left.map_or(limit, |left| left.min(limit));
         let token = parts.stop.token();
         let report = parts.recipes.run(request, runner, limit, token, &mut tell).await;
         if let Some(error) = broken {

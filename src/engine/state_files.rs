@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use super::state;
 use crate::model::{CriterionKey, EventKind, Oid, Record as _, Task};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{BASE_TRAILER, CRITERION_TRAILER, TASK, TASK_TRAILER};
 
-impl Run {
+impl Ledger {
     /// Reads TASK.md.
     pub(super) fn task(&self) -> Result<Task, EngineError> {
         let task = task::load(&self.parts.folder)?;

@@ -13,8 +13,8 @@ use super::EngineError;
 use super::cancellable_checks::CancellableChecks;
 use super::evidence::worth_checking;
 use super::iteration::{Completion, Iteration};
+use super::ledger::Ledger;
 use super::proof::ProofDepth;
-use super::run::Run;
 use crate::model::{
     CheckStatus, EventKind, Finding, FindingKind, Record as _, SessionId, Turn, VerdictResult,
     Weight,
@@ -23,7 +23,7 @@ use crate::model::{
 /// How often the agent is sent back to work in one iteration.
 const SENT_BACK: u32 = 2;
 
-impl Run {
+impl Ledger {
     /// Looks at the work as the verdict will. Returns the prompt that sends the agent back to
     /// work, or `None` if the turn may end.
     pub(super) async fn check_before_stop(

@@ -6,15 +6,15 @@ use sha2::{Digest as _, Sha256};
 use super::EngineError;
 use super::decide::OnFatal;
 use super::iteration::Iteration;
+use super::ledger::Ledger;
 use super::order::skipped;
-use super::run::Run;
 use crate::model::{
     CriterionKey, EventKind, FaultClass, FindingKind, OnStuck, Outcome, Record as _, Task,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
-impl Run {
+impl Ledger {
     /// Blocks the criterion of an iteration. Returns the outcome if the run stops.
     pub(super) fn block(
         &mut self,

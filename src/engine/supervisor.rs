@@ -4,18 +4,73 @@
 //! Invariant: an agent that may still be at work is stopped before its work is looked at; no
 //! wait is longer than the run's own limit.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
 
-use super::run::Run;
-use super::{EngineError, Recovery, RetryLimits, RetryPolicy, recover};
-use crate::agent::{AgentError, AgentKind, Session};
-use crate::model::{EventKind, Fault, FaultClass, Outcome, Record as _};
+use super::ledger::Ledger;
+use super::{EngineError, FailureCounts, Providers, Recovery, RetryLimits, RetryPolicy, recover};
+use crate::agent::{Agent, AgentError, AgentKind, Session, StopHook, TurnLimits};
+use crate::events::Emitter;
+use crate::model::{Escalate, EventKind, Fault, FaultClass, Outcome, Premium, Record as _};
 
-impl Run {
+/// An agent that starts.
+type Starting = BoxFuture<'static, Result<Box<dyn Agent>, AgentError>>;
+
+/// Starts the agent, as often as needed, with this model and this effort if they are named.
+pub type Starter = Box<dyn FnMut(Option<String>, Option<String>) -> Starting + Send>;
+
+/// The cost of a prompt to a model; `None` is the agent's own default model.
+pub type PremiumOf = Box<dyn Fn(Option<&str>) -> Premium + Send + Sync>;
+
+/// What drives the agent.
+pub struct WorkerParts {
+    /// Starts the agent.
+    pub start: Starter,
+    /// One turn's limits.
+    pub turn: TurnLimits,
+    /// How long the run may wait for rate limits and the network, in a row.
+    pub max_wait: Duration,
+    /// How often a failure of the model is retried, if the user sets a limit.
+    pub max_retries: Option<u32>,
+    /// Whether a prompt costs a premium request; asked for each, as a fallback changes the model.
+    pub premium: PremiumOf,
+    /// The model that is asked for.
+    pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
+    /// Models to fall back to, in this order, if one is not available; `None` is the agent's own.
+    pub fallbacks: VecDeque<Option<String>>,
+    /// The tool providers, if the run has a gateway.
+    pub providers: Option<Arc<dyn Providers>>,
+    /// Hooks that ask whether a turn may end.
+    pub stops: mpsc::Receiver<StopHook>,
+}
+
+/// An agent, and everything that is asked of it.
+pub(super) struct Worker {
+    pub(super) parts: WorkerParts,
+    agent: Option<Box<dyn Agent>>,
+    /// The usual model, while another one makes the last attempt at a criterion.
+    usual_model: Option<Option<String>>,
+    /// Failures of the agent since the last success.
+    pub(super) failures: FailureCounts,
+}
+
+impl Worker {
+    /// One whose agent has not been started.
+    pub(super) fn new(parts: WorkerParts) -> Self {
+        Self { parts, agent: None, usual_model: None, failures: FailureCounts::default() }
+    }
+
     /// Opens a session, after starting the agent if it is not running.
-    pub(super) async fn session(&mut self) -> Result<Box<dyn Session>, AgentError> {
+    pub(super) async fn session(
+        &mut self,
+        events: &Emitter,
+    ) -> Result<Box<dyn Session>, AgentError> {
         let agent = match &mut self.agent {
             Some(agent) => agent,
             None => {
@@ -25,7 +80,7 @@ impl Run {
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
                 if let Some(pid) = pid {
-                    self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                    events.record(EventKind::AgentStarted { agent: identity, pid })?;
                 }
                 agent
             }
@@ -35,29 +90,31 @@ impl Run {
 
     /// Lets the last attempt before stuck run with another model or effort, and the next one with
     /// the usual ones. The agent starts anew for that.
-    pub(super) async fn escalate(&mut self, attempt: u32) -> Result<(), EngineError> {
+    pub(super) async fn escalate(
+        &mut self,
+        ledger: &Ledger,
+        attempt: u32,
+    ) -> Result<(), EngineError> {
         let Some(to) = self.parts.escalate.clone() else { return Ok(()) };
-        let is_last = attempt >= self.parts.limits.attempts;
+        let is_last = attempt >= ledger.parts.limits.attempts;
         if is_last == self.usual_model.is_some() {
             return Ok(());
         }
-        if self.parts.agent == AgentKind::Other {
+        if ledger.parts.agent == AgentKind::Other {
             self.parts.escalate = None;
-            return self.notice(
+            return ledger.notice(
                 "escalate: only the Copilot CLI is told its model and effort, so the last attempt \
                  uses the agent's own",
             );
         }
         self.stop_agent().await;
-        let usual = std::mem::replace(&mut self.parts.model, None);
-        (self.parts.model, self.usual_model) = match self.usual_model.take() {
-            Some(before) => (before, None),
-            None => (to.model.clone().or_else(|| usual.clone()), Some(usual)),
-        };
-        match self.usual_model {
-            Some(_) => self.notice(&format!("the last attempt runs with {to}")),
-            None => Ok(()),
+        if let Some(usual) = self.usual_model.take() {
+            self.parts.model = usual;
+            return Ok(());
         }
+        let model = to.model.clone().or_else(|| self.parts.model.clone());
+        self.usual_model = Some(std::mem::replace(&mut self.parts.model, model));
+        ledger.notice(&format!("the last attempt runs with {to}"))
     }
 
     /// Stops the agent and its children. The next session starts it again.
@@ -67,20 +124,11 @@ impl Run {
         }
     }
 
-    /// The outcome after a signal, if there was one.
-    pub(super) fn interrupted(&self) -> Option<Outcome> {
-        self.parts.stop.signal().map(|signal| Outcome::Interrupted { signal })
-    }
-
-    /// The end of the run's time. `None` without a limit, or if it is too far away to represent.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.parts.limits.duration.and_then(|limit| self.started.checked_add(limit))
-    }
-
     /// Handles a failure of the agent: waits, restarts it, or falls back to another model.
     /// Returns the outcome if the run ends with it.
     pub(super) async fn handle_failure(
         &mut self,
+        ledger: &mut Ledger,
         fault: &Fault,
     ) -> Result<Option<Outcome>, EngineError> {
         let retries = RetryLimits {
@@ -91,16 +139,16 @@ impl Run {
             && let Some(usual) = self.usual_model.take()
         {
             let to = self.parts.escalate.take().unwrap_or_default();
-            self.notice(&format!("escalate: {to} is not available: the usual one continues"))?;
+            ledger.notice(&format!("escalate: {to} is not available: the usual one continues"))?;
             self.parts.model = usual;
             self.stop_agent().await;
             return Ok(None);
         }
         let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
-        let now = self.parts.clock.now();
+        let now = ledger.parts.clock.now();
         let delay = match recover(fault, &mut self.failures, &policy, now) {
             Recovery::Stop(outcome) => return Ok(Some(outcome)),
-            Recovery::Fallback => return self.fall_back().await,
+            Recovery::Fallback => return self.fall_back(ledger).await,
             // A skipped failure in a turn ends the turn and never gets here; without a turn
             // there is nothing to go on with.
             Recovery::Skip => return Ok(Some(Outcome::AgentUnusable { fault: fault.clone() })),
@@ -110,33 +158,27 @@ impl Run {
                 delay
             }
         };
-        let delay = self.within_the_run(delay);
+        let delay = ledger.within_the_run(delay);
         let until = now + delay;
-        self.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
+        ledger.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
-            () = self.parts.stop.token().cancelled() => {}
+            () = ledger.parts.stop.token().cancelled() => {}
         }
         Ok(None)
     }
 
     /// Continues with the next model of the list.
-    async fn fall_back(&mut self) -> Result<Option<Outcome>, EngineError> {
+    async fn fall_back(&mut self, ledger: &mut Ledger) -> Result<Option<Outcome>, EngineError> {
         if let Some(next) = self.parts.fallbacks.pop_front() {
             let name = |model: &Option<String>| {
                 model.clone().unwrap_or_else(|| "the agent's own model".to_owned())
             };
             let (missing, other) = (name(&self.parts.model), name(&next));
-            self.notice(&format!("{missing} is not available: continuing with {other}"))?;
+            ledger.notice(&format!("{missing} is not available: continuing with {other}"))?;
             self.parts.model = next;
             self.stop_agent().await;
         }
         Ok(None)
-    }
-
-    /// Shortens a wait to the time that the run has left.
-    fn within_the_run(&self, delay: Duration) -> Duration {
-        let left = self.deadline().map(|deadline| deadline.duration_since(Instant::now()));
-        left.map_or(delay, |left| left.min(delay))
     }
 }

@@ -4,10 +4,10 @@
 //! that dies before that leaves nothing that looks proven, and the next one proves it first.
 
 use super::EngineError;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{CriterionKey, Outcome, Proof, ProofMode, Task, Verdict, VerdictResult};
 
-impl Run {
+impl Ledger {
     /// A verdict that says where its checks passed.
     pub(super) fn by_place(&self, mut verdict: Verdict) -> Verdict {
         if verdict.result == VerdictResult::Pass(Proof::Check)

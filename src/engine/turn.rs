@@ -3,6 +3,7 @@
 //! Invariant: when a turn is over, the agent no longer changes anything. An agent that may
 //! still be at work is stopped.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
@@ -10,7 +11,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::EngineError;
 use super::decide::reached;
 use super::iteration::{Iteration, TurnResult};
-use super::run::Run;
+use super::ledger::Ledger;
+use super::supervisor::Worker;
 use crate::agent::{AgentError, Closed, Session, StopHook, TurnLimits};
 use crate::model::{
     EventKind, Fault, FaultClass, Limit, Outcome, Premium, Prompt, Record as _, Turn, TurnEnd,
@@ -23,16 +25,18 @@ const CLOSE: Duration = Duration::from_secs(5);
 /// How long the in-turn check may take. The CLI's hook waits longer than this.
 const STOP_CHECK_LIMIT: Duration = Duration::from_secs(45);
 
-impl Run {
+impl Worker {
     /// Opens a session to prompt in, or returns why that failed.
     pub(super) async fn fresh_session(
         &mut self,
+        ledger: &mut Ledger,
     ) -> Result<Result<Box<dyn Session>, TurnResult>, EngineError> {
-        let stop = self.parts.stop.token().clone();
+        let stop = ledger.parts.stop.token().clone();
+        let events = Arc::clone(&ledger.parts.events);
         let opened = tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            opened = self.session() => Some(opened),
+            opened = self.session(events.as_ref()) => Some(opened),
         };
         match opened {
             Some(Ok(session)) => Ok(Ok(session)),
@@ -45,7 +49,7 @@ impl Run {
             None => {
                 // The agent may be in the middle of opening a session.
                 self.stop_agent().await;
-                let outcome = self.interrupted().unwrap_or(Outcome::Interrupted { signal: 2 });
+                let outcome = ledger.interrupted().unwrap_or(Outcome::Interrupted { signal: 2 });
                 Ok(Err(TurnResult::Stopped(None, outcome)))
             }
         }
@@ -54,16 +58,17 @@ impl Run {
     /// Prompts the agent in a fresh session until the turn is over, then closes the session.
     pub(super) async fn run_turn(
         &mut self,
+        ledger: &mut Ledger,
         mut session: Box<dyn Session>,
         iteration: &mut Iteration,
     ) -> Result<TurnResult, EngineError> {
-        let result = match self.prompt_for(iteration) {
-            Ok(prompt) => self.converse(session.as_mut(), iteration, prompt).await,
+        let result = match ledger.prompt_for(iteration) {
+            Ok(prompt) => self.converse(ledger, session.as_mut(), iteration, prompt).await,
             Err(error) => Err(error),
         };
-        self.parts.gate.rest();
-        self.close_session(session).await;
-        self.parts.gate.check_recorded()?;
+        ledger.parts.gate.rest();
+        self.close_session(ledger, session).await;
+        ledger.parts.gate.check_recorded()?;
         if let Ok(TurnResult::Failed(Some(turn), _)) = &result
             && turn.end == TurnEnd::Lost
         {
@@ -74,8 +79,8 @@ impl Run {
 
     /// Closes a session, and stops the agent if it does not confirm. After a signal the agent
     /// is stopped at once: the whole run has 7 s to end.
-    pub(super) async fn close_session(&mut self, session: Box<dyn Session>) {
-        let ended = self.interrupted().is_some();
+    pub(super) async fn close_session(&mut self, ledger: &Ledger, session: Box<dyn Session>) {
+        let ended = ledger.interrupted().is_some();
         let limit = if ended { Duration::ZERO } else { CLOSE };
         match session.close(limit).await {
             Closed::Confirmed if !ended => {}
@@ -86,42 +91,43 @@ impl Run {
     /// Sends prompts until one is not cut short by a denial.
     async fn converse(
         &mut self,
+        ledger: &mut Ledger,
         session: &mut dyn Session,
         iteration: &mut Iteration,
         mut prompt: Prompt,
     ) -> Result<TurnResult, EngineError> {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
-            let events = self.add_events(iteration, session.id(), &mut prompt)?;
-            self.record_prompt(session, iteration, &prompt, number > 1)?;
-            let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
+            let events = self.add_events(ledger, iteration, session.id(), &mut prompt)?;
+            self.record_prompt(ledger, session, iteration, &prompt, number > 1)?;
+            let turn = match self.prompt_and_watch(ledger, session, &prompt, iteration).await? {
                 Ok(turn) => turn,
                 Err(error) => {
                     self.put_back(events);
                     return agent_failure(error);
                 }
             };
-            self.record_turn(iteration, &turn)?;
+            self.record_turn(ledger, iteration, &turn)?;
             let end = turn.end.clone();
             let turn = merge(whole.take(), turn);
-            if let Some(outcome) = self.interrupted() {
+            if let Some(outcome) = ledger.interrupted() {
                 return Ok(TurnResult::Stopped(Some(turn), outcome));
             }
             if end == TurnEnd::Interrupted && turn.undecided.is_empty() {
-                let outcome = Outcome::LimitReached { limit: self.limit_within_a_turn() };
+                let outcome = Outcome::LimitReached { limit: ledger.limit_within_a_turn() };
                 return Ok(TurnResult::Stopped(Some(turn), outcome));
             }
             match turn.fault.clone() {
                 Some(fault) if fault.class.is_skipped() => {
-                    self.notice(&format!("skipped: {}", fault.message))?;
+                    ledger.notice(&format!("skipped: {}", fault.message))?;
                     return Ok(TurnResult::Ended(turn));
                 }
                 Some(fault) => return Ok(TurnResult::Failed(Some(turn), fault)),
                 None => {}
             }
             match end {
-                TurnEnd::CutByDenial { reason } if number < PROMPTS && !self.budget_is_used() => {
-                    prompt = self.continuation_for(iteration, &reason)?;
+                TurnEnd::CutByDenial { reason } if number < PROMPTS && !ledger.budget_is_used() => {
+                    prompt = ledger.continuation_for(iteration, &reason)?;
                     whole = Some(turn);
                 }
                 TurnEnd::Lost => {
@@ -144,17 +150,18 @@ impl Run {
     /// turn when the run's time is up.
     async fn prompt_and_watch(
         &mut self,
+        ledger: &mut Ledger,
         session: &mut dyn Session,
         prompt: &Prompt,
         iteration: &mut Iteration,
     ) -> Result<Result<Turn, AgentError>, EngineError> {
-        let stop = self.parts.stop.token().child_token();
-        let used = self.spent.tokens.unwrap_or(0);
-        let tokens = self.parts.limits.tokens.map(|limit| limit.saturating_sub(used));
+        let stop = ledger.parts.stop.token().child_token();
+        let used = ledger.spent.tokens.unwrap_or(0);
+        let tokens = ledger.parts.limits.tokens.map(|limit| limit.saturating_sub(used));
         let limits = TurnLimits { tokens, ..self.parts.turn };
         let answer = session.prompt(prompt, &limits, &stop);
         tokio::pin!(answer);
-        let end = run_deadline(self.deadline());
+        let end = run_deadline(ledger.deadline());
         tokio::pin!(end);
         loop {
             let StopHook { session, answer: waiting } = tokio::select! {
@@ -170,7 +177,7 @@ impl Run {
             let over = stop.child_token();
             let mut turn = None;
             let reply = {
-                let check = self.check_before_stop(iteration, &session, &over);
+                let check = ledger.check_before_stop(iteration, &session, &over);
                 tokio::pin!(check);
                 let limit = sleep(STOP_CHECK_LIMIT);
                 tokio::pin!(limit);
@@ -194,7 +201,7 @@ impl Run {
             if waiting.is_closed() {
                 continue;
             }
-            let (reply, events) = self.add_events_to_answer(iteration, &session, reply)?;
+            let (reply, events) = self.add_events_to_answer(ledger, iteration, &session, reply)?;
             if waiting.send(reply).is_err() {
                 self.put_back(events);
             }
@@ -203,12 +210,13 @@ impl Run {
 
     fn record_prompt(
         &self,
+        ledger: &Ledger,
         session: &dyn Session,
         iteration: &Iteration,
         prompt: &Prompt,
         again: bool,
     ) -> Result<(), EngineError> {
-        self.parts.events.record(EventKind::PromptSent {
+        ledger.parts.events.record(EventKind::PromptSent {
             iteration: iteration.number,
             session: session.id().clone(),
             bytes: prompt.text.len(),
@@ -221,27 +229,34 @@ impl Run {
     }
 
     /// Records a turn, and counts its tokens and its premium request.
-    fn record_turn(&mut self, iteration: &mut Iteration, turn: &Turn) -> Result<(), EngineError> {
+    fn record_turn(
+        &self,
+        ledger: &mut Ledger,
+        iteration: &mut Iteration,
+        turn: &Turn,
+    ) -> Result<(), EngineError> {
         let ended = EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() };
-        self.parts.events.record(ended)?;
+        ledger.parts.events.record(ended)?;
         if self.is_premium() && turn.reached_model() {
             iteration.premium_requests += 1;
-            self.spent.premium_requests += 1;
+            ledger.spent.premium_requests += 1;
         }
-        self.count_tokens(turn);
+        ledger.count_tokens(turn);
         Ok(())
-    }
-
-    pub(super) fn count_tokens(&mut self, turn: &Turn) {
-        if let Some(usage) = turn.usage {
-            let before = self.spent.tokens.unwrap_or(0);
-            self.spent.tokens = Some(before.saturating_add(usage.total));
-        }
     }
 
     /// Does a prompt to the model in use cost a premium request?
     fn is_premium(&self) -> bool {
         (self.parts.premium)(self.parts.model.as_deref()) == Premium::Counted
+    }
+}
+
+impl Ledger {
+    pub(super) fn count_tokens(&mut self, turn: &Turn) {
+        if let Some(usage) = turn.usage {
+            let before = self.spent.tokens.unwrap_or(0);
+            self.spent.tokens = Some(before.saturating_add(usage.total));
+        }
     }
 
     fn budget_is_used(&mut self) -> bool {

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 use super::EngineError;
 use super::crew::{AtWork, Delivery};
 use super::iteration::Iteration;
-use super::run::Run;
+use super::ledger::Ledger;
 use crate::model::{CriterionKey, EventKind, Oid, Record as _};
 use crate::task::{self, Tick};
 use crate::verify::StateFiles;
 
-impl Run {
+impl Ledger {
     /// Begins the iteration whose turn is over: everything from here on is as after a turn in the
     /// run's own tree.
     pub(super) fn open_landing(

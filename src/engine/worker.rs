@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::EngineError;
 use super::iteration::{Iteration, TurnResult};
+use super::ledger::Ledger;
 use super::run::Run;
 use super::turn::merge;
 use super::wire::{Assignment, HandedIn, WorkerAnswer};
@@ -38,36 +39,39 @@ impl Run {
                 }
             }
         }
-        self.stop_agent().await;
+        self.worker.stop_agent().await;
         worked
     }
 
     async fn work_on(&mut self, order: Assignment) -> Result<WorkerAnswer, EngineError> {
         reap_orphans();
-        let Some(mut iteration) = self.open_assigned(order)? else {
+        self.worker.failures = Default::default();
+        let Some(mut iteration) = self.ledger.open_assigned(order)? else {
             return Ok(WorkerAnswer::Obsolete);
         };
-        self.escalate(iteration.attempt).await?;
+        self.worker.escalate(&self.ledger, iteration.attempt).await?;
         let (mut before, mut spared_git) = (None, true);
         loop {
-            let result = match self.fresh_session().await? {
-                Ok(session) => self.run_turn(session, &mut iteration).await?,
+            let result = match self.worker.fresh_session(&mut self.ledger).await? {
+                Ok(session) => {
+                    self.worker.run_turn(&mut self.ledger, session, &mut iteration).await?
+                }
                 Err(result) => result,
             };
             // Processes of the turn must not change the evidence now.
-            spared_git &= self.parts.gate.end_shells()?;
+            spared_git &= self.ledger.parts.gate.end_shells()?;
             let (turn, stopped) = match result {
                 TurnResult::Ended(turn) => (turn, None),
                 TurnResult::Stopped(turn, outcome) => (turn.unwrap_or_default(), Some(outcome)),
                 TurnResult::Failed(turn, fault) => {
                     let turn = turn.unwrap_or_default();
-                    let outcome = self.handle_failure(&fault).await?;
-                    match outcome.or_else(|| self.interrupted()) {
+                    let outcome = self.worker.handle_failure(&mut self.ledger, &fault).await?;
+                    match outcome.or_else(|| self.ledger.interrupted()) {
                         Some(outcome) => (turn, Some(outcome)),
                         // What it did so far stays in the tree, and counts.
                         None => {
                             before = Some(merge(before, turn));
-                            self.parts.gate.go_on()?;
+                            self.ledger.parts.gate.go_on()?;
                             continue;
                         }
                     }
@@ -75,18 +79,19 @@ impl Run {
             };
             let turn = merge(before, turn);
             iteration.spared_git = spared_git;
-            let handed_in = self.hand_in(iteration, &turn, stopped)?;
+            let handed_in = self.ledger.hand_in(iteration, &turn, stopped)?;
             return Ok(WorkerAnswer::HandedIn(Box::new(handed_in)));
         }
     }
+}
 
+impl Ledger {
     /// Takes over what the run knows, and looks at the tree. Returns `None` if the criterion is not
     /// open in it.
     fn open_assigned(&mut self, order: Assignment) -> Result<Option<Iteration>, EngineError> {
         let key = order.criterion;
         (self.started, self.last_head) = (Instant::now(), None);
         self.spent = Default::default();
-        self.failures = Default::default();
         self.parts.limits.duration = order.seconds.map(Duration::from_secs);
         self.parts.limits.tokens = order.tokens;
         self.state = order.state;

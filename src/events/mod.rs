@@ -24,6 +24,6 @@ pub use fold::{
 };
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
-pub use replay::{Replay, find, first, last, replay};
+pub use replay::{Replay, find, first, last, read, replay};
 pub use rollup::{DenialRow, IterationRow, Rollup};
 pub use run_name::run_id_after;

@@ -1,10 +1,11 @@
-//! Reads the journal of a run that died, damaged or not.
+//! Reads the journal of a run, damaged or not.
 //!
 //! Invariant: every readable line is used, the first damage is reported, and nothing is guessed
 //! about a damaged line. Resuming the run does not live here.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::{Journal, JournalError, JournalLine, RunView};
@@ -26,29 +27,52 @@ pub struct Replay {
     pub damage: Option<String>,
 }
 
-/// Reads a journal and passes every event to `each`. Lines that cannot be parsed are skipped and
+/// Passes every readable line of a journal to `each`, until that breaks off. Lines that cannot be
+/// parsed are skipped; returns the first of them.
+///
+/// # Errors
+/// [`JournalError::Read`] if the file cannot be read.
+pub fn read(
+    path: &Path,
+    mut each: impl FnMut(JournalLine) -> ControlFlow<()>,
+) -> Result<Option<String>, JournalError> {
+    let mut journal = Journal::open(path)?;
+    let mut damage = None;
+    loop {
+        match journal.read_line() {
+            Ok(Some(line)) => {
+                if each(line).is_break() {
+                    return Ok(damage);
+                }
+            }
+            Ok(None) => return Ok(damage),
+            Err(error @ JournalError::Read { .. }) => return Err(error),
+            Err(error @ (JournalError::Broken { .. } | JournalError::OutOfOrder { .. })) => {
+                damage.get_or_insert(error.to_string());
+            }
+        }
+    }
+}
+
+/// Folds a journal, and passes every event to `each`. Lines that cannot be parsed are skipped and
 /// reported as damage.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the file cannot be read.
 pub fn replay(path: &Path, mut each: impl FnMut(&Event)) -> Result<Replay, JournalError> {
-    let mut journal = Journal::open(path)?;
     let mut told = Replay::default();
-    loop {
-        match journal.read_line() {
-            Ok(Some(JournalLine::Event(event))) => {
+    told.damage = read(path, |line| {
+        match line {
+            JournalLine::Event(event) => {
                 told.iteration = told.iteration.max(event.kind.iteration().unwrap_or(0));
                 told.view.apply(&event);
                 each(&event);
             }
-            Ok(Some(JournalLine::Unknown { .. })) => told.unknown = true,
-            Ok(None) => return Ok(told),
-            Err(error @ JournalError::Read { .. }) => return Err(error),
-            Err(error @ (JournalError::Broken { .. } | JournalError::OutOfOrder { .. })) => {
-                told.damage.get_or_insert(error.to_string());
-            }
+            JournalLine::Unknown { .. } => told.unknown = true,
         }
-    }
+        ControlFlow::Continue(())
+    })?;
+    Ok(told)
 }
 
 /// Returns what the first event that has it tells, among the readable lines of a journal.
@@ -59,20 +83,14 @@ pub fn find<T>(
     path: &Path,
     wanted: impl Fn(&Event) -> Option<T>,
 ) -> Result<Option<T>, JournalError> {
-    let mut journal = Journal::open(path)?;
-    loop {
-        match journal.read_line() {
-            Ok(Some(JournalLine::Event(event))) => {
-                if let Some(found) = wanted(&event) {
-                    return Ok(Some(found));
-                }
-            }
-            Ok(None) => return Ok(None),
-            Err(error @ JournalError::Read { .. }) => return Err(error),
-            Ok(Some(JournalLine::Unknown { .. }))
-            | Err(JournalError::Broken { .. } | JournalError::OutOfOrder { .. }) => {}
+    let mut found = None;
+    read(path, |line| {
+        if let JournalLine::Event(event) = line {
+            found = wanted(&event);
         }
-    }
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
 }
 
 /// Returns the first event; `None` if it is missing or cannot be parsed.

@@ -3,10 +3,15 @@
 //!
 //! Invariant: pure, and the only place that counts for reports.
 
+use std::ops::ControlFlow;
+use std::path::Path;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::fold::RunView;
+use super::replay::read;
+use super::{JournalError, JournalLine};
 use crate::model::{
     Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, VerdictResult,
 };
@@ -24,6 +29,8 @@ pub struct Rollup {
     pub denials: Vec<DenialRow>,
     /// Its notices, each once.
     pub notices: Vec<String>,
+    /// The first line of its journal that could not be read.
+    pub damage: Option<String>,
 }
 
 /// An iteration.
@@ -67,6 +74,22 @@ pub struct DenialRow {
 }
 
 impl Rollup {
+    /// Folds a journal.
+    ///
+    /// # Errors
+    /// [`JournalError::Read`] if the file cannot be read.
+    pub fn read(journal: &Path) -> Result<Self, JournalError> {
+        let mut rollup = Self::default();
+        rollup.damage = read(journal, |line| {
+            match line {
+                JournalLine::Event(event) => rollup.apply(&event),
+                JournalLine::Unknown { .. } => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(rollup)
+    }
+
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
         if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {

@@ -27,7 +27,9 @@ pub use cost_log::CostLog;
 pub use format::{count, details, harmless, judged, message, outcome, reopened};
 pub use json::Json;
 pub use live_line::{LiveLine, Refresh};
-pub use night::{Changes, Night, NightCriterion, html, markdown, text};
+pub use night::{
+    Changes, Night, NightCriterion, criteria_lines, html, markdown, night_criteria, screen, text,
+};
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};

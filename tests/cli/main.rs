@@ -43,6 +43,7 @@ fn shown(repo: &Repo, assert: impl FnOnce()) {
         (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", "[time]"),
         (r"\d{4}-\d\d-\d\d", "[date]"),
         (r"(?m)^\d\d:\d\d:\d\d ", "[clock] "),
+        (r"\b\d\d:\d\d:\d\d UTC", "[time] UTC"),
         (r"\b\d+(\.\d)? m?s\b", "[span]"),
         (r"\b([0-9a-f]{40}|[0-9a-f]{8})\b", "[commit]"),
         (r"sandbox: (full|partial|off)\b.*", "sandbox: [tier]"),

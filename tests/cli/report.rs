@@ -57,17 +57,77 @@ fn a_report_says_what_became_of_each_criterion_and_what_is_new() {
     for part in [
         "demo: Done: every criterion is proven\n",
         "Since the last run\n  newly done: b is there\n  newly done: c is there\n",
-        "    3  a is there: proven\n",
+        "    3  [x] a is there  proven by its check\n",
         "Not checked\n  No sandbox confined the agent's commands",
     ] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
-    // A run by its name, and one that did nothing new.
+    // A run by its name, and one that did nothing: it does not hide the one before.
     let named = night["changes"]["since"].as_str().expect("a run");
     assert!(report(&repo, &[named]).stdout.contains("Stopped: iteration limit reached"));
     let third = repo.run(HONEST, &["--sandbox=off"]);
     assert_eq!(third.code, Some(0), "{}", third.stderr);
-    assert!(report(&repo, &[]).stdout.contains("  nothing has changed\n"));
+    let third = third.events()[0].run.clone();
+    let named = report(&repo, &[third.as_str()]).stdout;
+    assert!(named.contains("  nothing has changed\n"), "{named}");
+    let later = format!("a later run, {}, did nothing: Done: every", third.as_str());
+    for told in [report(&repo, &[]).stdout, repo.ralph(&["status"]).stdout] {
+        assert!(told.contains(&later) && told.contains("; 2 iterations, "), "{told}");
+    }
+}
+
+/// The words of the three commands for each criterion, by its line.
+fn words(repo: &Repo) -> [Vec<(u64, String)>; 2] {
+    let of = |value: &serde_json::Value| {
+        let mut all: Vec<_> = value["criteria"]
+            .as_array()
+            .expect("criteria")
+            .iter()
+            .map(|it| (it["line"].as_u64().expect("a line"), it["said"].as_str().expect("a word")))
+            .map(|(line, said)| (line, said.to_owned()))
+            .collect();
+        all.sort();
+        all
+    };
+    let status = repo.ralph(&["status", "demo", "--json"]).json();
+    let (text, check) =
+        (repo.ralph(&["status", "demo"]).stdout, repo.ralph(&["check", "demo"]).stdout);
+    for (line, said) in of(&status["report"]) {
+        let is_it = |found: &&str| found.trim_start().starts_with(&format!("{line}  ["));
+        let line_of = |text: &str| text.lines().find(is_it).unwrap_or_default().to_owned();
+        let waits = ["held", "blocked", "skipped"].iter().any(|word| said.starts_with(word));
+        assert!(said == "open" || line_of(&text).ends_with(&said), "{said}: {text}");
+        assert_eq!(line_of(&check).ends_with(&said), waits, "{said}: {check}");
+    }
+    [of(&status["report"]), of(&report(repo, &["demo", "--json"]).json())]
+}
+
+#[test]
+fn status_report_and_check_say_the_same_of_each_criterion() {
+    let repo = Repo::new(
+        "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b is there\n  - verify: \
+         `test -e b.txt`\n  - id: b\n- [ ] c is there\n  - after: b\n",
+    );
+    let script = HONEST.replace("{write: {path: b.txt, text: b}}, ", "");
+    let flags = ["--sandbox=off", "--stuck-threshold", "1", "--on-stuck", "skip"];
+    assert_eq!(repo.run(&script, &flags).code, Some(4));
+    let all = |repo: &Repo, wanted: &[&str]| {
+        let [status, report] = words(repo);
+        assert_eq!(status, report);
+        let said: Vec<&str> = status.iter().map(|(_, said)| said.as_str()).collect();
+        assert_eq!(said, wanted);
+    };
+    let skipped = "skipped: `b is there` before it is blocked";
+    all(&repo, &["proven by its check", "stuck after 1 attempt", skipped]);
+    // What a human does later counts for all of them, and for the run that nothing hides.
+    assert_eq!(repo.ralph(&["retry", "demo"]).code, Some(0));
+    assert_eq!(repo.run(&script, &["--sandbox=off", "--max-premium-requests=0"]).code, Some(3));
+    all(&repo, &["proven by its check", "open", "open"]);
+    assert_eq!(repo.ralph(&["tick", "demo", "5"]).code, Some(0));
+    all(&repo, &["proven by its check", "ticked but not proven", "open"]);
+    let text = repo.ralph(&["status", "demo"]).stdout;
+    assert!(text.contains(" did nothing: Stopped: premium request limit reached"), "{text}");
+    assert!(text.contains("\nNext\n  continue where it stopped: "), "{text}");
 }
 
 #[test]

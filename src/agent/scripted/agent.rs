@@ -14,11 +14,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::ledger::Ledger;
 use super::play::{PlayedEnd, Stage};
 use super::prompt_context::{self, PromptContext};
 use super::script::{AgentScript, Deaf, DeathMoment, ProcessEnd, TurnScript};
 use super::session::ScriptedSession;
+use super::uses::Uses;
 use super::{AgentExit, ScriptedError, faults, shapes};
 use crate::agent::acp::serve::{Incoming, ReplyHandle, RpcError, ServeError, Wire};
 
@@ -26,7 +26,7 @@ use crate::agent::acp::serve::{Incoming, ReplyHandle, RpcError, ServeError, Wire
 pub(super) struct ScriptedAgent {
     script: AgentScript,
     wire: Wire,
-    ledger: Ledger,
+    uses: Uses,
     sessions: HashMap<String, Arc<ScriptedSession>>,
     /// Nanoseconds since 1970: ids of sessions differ from one process to the next, also where
     /// process ids do not.
@@ -41,11 +41,11 @@ impl ScriptedAgent {
     /// # Errors
     /// If the script's memory cannot be read.
     pub(super) fn new(script: AgentScript, wire: Wire) -> Result<Self, ScriptedError> {
-        let ledger = Ledger::open(script.memory.clone())?;
+        let uses = Uses::open(script.memory.clone())?;
         Ok(Self {
             script,
             wire,
-            ledger,
+            uses,
             sessions: HashMap::new(),
             started: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos(),
             opened: 0,
@@ -161,8 +161,8 @@ impl ScriptedAgent {
     /// How the process ends here, if the script says so; then nothing more is written.
     async fn dies(&mut self, phase: DeathMoment) -> Result<Option<ProcessEnd>, ScriptedError> {
         match &self.script.die {
-            Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
-                self.ledger.take("die")?;
+            Some(death) if death.at == phase && self.uses.allows("die", death.times) => {
+                self.uses.take("die")?;
                 self.wire.seal().await;
                 Ok(Some(death.by))
             }
@@ -218,12 +218,12 @@ impl ScriptedAgent {
     fn choose(&mut self, criterion: &str) -> Result<TurnScript, ScriptedError> {
         let fits = |(number, turn): &(usize, &TurnScript)| {
             turn.matches.as_ref().is_none_or(|text| criterion.contains(text.as_str()))
-                && self.ledger.allows(&turn_name(*number), turn.times)
+                && self.uses.allows(&turn_name(*number), turn.times)
         };
         let Some((number, turn)) = self.script.turns.iter().enumerate().find(fits) else {
             return Ok(TurnScript::default());
         };
-        self.ledger.take(&turn_name(number))?;
+        self.uses.take(&turn_name(number))?;
         Ok(turn.clone())
     }
 }

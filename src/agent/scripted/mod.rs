@@ -11,12 +11,12 @@ mod agent;
 mod diff;
 mod exit;
 mod faults;
-mod ledger;
 mod play;
 mod prompt_context;
 mod script;
 mod session;
 mod shapes;
+mod uses;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::signal::unix::{SignalKind, signal};

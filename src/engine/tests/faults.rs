@@ -143,7 +143,7 @@ async fn a_server_that_fails_is_tried_twice_and_what_goes_well_between_counts_an
 async fn the_user_s_number_of_retries_ends_the_wait_for_a_rate_limit() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
     let mut scene = TestRun::new(TASK, vec![limited(), limited()]);
-    scene.parts.as_mut().expect("not begun").max_retries = Some(1);
+    scene.parts.as_mut().expect("not begun").worker.max_retries = Some(1);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 1);
     assert_eq!(outcome.exit_code(), 6);
@@ -164,7 +164,7 @@ async fn a_reset_that_is_known_is_waited_for_and_beyond_the_patience_ends_the_ru
 async fn a_reset_further_away_than_any_calendar_ends_the_run_with_a_time() {
     for seconds in [u64::MAX, 9_000_000_000_000_000, 9_000_000_000_000] {
         let mut scene = TestRun::new(TASK, vec![limited(seconds)]);
-        scene.parts.as_mut().expect("not begun").max_wait = std::time::Duration::MAX;
+        scene.parts.as_mut().expect("not begun").worker.max_wait = std::time::Duration::MAX;
         scene.limits().duration = Some(std::time::Duration::from_secs(10));
         assert_eq!(scene.run().await.expect("an outcome").exit_code(), 3, "{seconds}");
         let outcome = TestRun::new(TASK, vec![limited(seconds)]).run().await.expect("an outcome");
@@ -332,12 +332,12 @@ async fn a_fallback_is_counted_as_the_model_that_it_is() {
     let missing = failing(TurnEnd::EndTurn, FaultClass::ModelUnavailable);
     let mut scene = TestRun::new(TASK, vec![missing, honest("one"), honest("two")]);
     let parts = scene.parts.as_mut().expect("not begun");
-    parts.model = Some("free".to_owned());
-    parts.fallbacks.push_back(Some("dear".to_owned()));
+    parts.worker.model = Some("free".to_owned());
+    parts.worker.fallbacks.push_back(Some("dear".to_owned()));
     let dear = |model: Option<&str>| model == Some("dear");
-    parts.premium =
+    parts.worker.premium =
         Box::new(move |model| if dear(model) { Premium::Counted } else { Premium::Free });
-    parts.limits.premium_requests = Some(1);
+    parts.ledger.limits.premium_requests = Some(1);
     let limit = Limit::PremiumRequests;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
     let events = scene.events.lock().expect("events");

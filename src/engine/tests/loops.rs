@@ -51,8 +51,9 @@ async fn the_last_attempt_has_another_model_and_the_next_criterion_the_usual_one
     let mut scene = TestRun::new(TASK, acts);
     scene.limits().on_stuck = OnStuck::Skip;
     let parts = scene.parts.as_mut().expect("not begun");
-    parts.model = Some("usual".into());
-    parts.escalate = Some(Escalate { model: Some("other".into()), effort: Some("high".into()) });
+    parts.worker.model = Some("usual".into());
+    parts.worker.escalate =
+        Some(Escalate { model: Some("other".into()), effort: Some("high".into()) });
     assert!(matches!(scene.run().await, Ok(Outcome::Stuck { .. })));
     let (usual, other) = ([Some("usual".to_owned()), None], ["other", "high"].map(String::from));
     let expected = [usual.clone(), other.map(Some), usual].concat();
@@ -281,7 +282,7 @@ async fn without_a_baseline_nothing_runs_in_the_tree_before_the_work() {
     for baseline in [BaselineRun::Taken, BaselineRun::Skipped] {
         let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
         scene.place.write("one.ignored", "here\n");
-        scene.parts.as_mut().expect("parts").baseline = baseline;
+        scene.parts.as_mut().expect("parts").ledger.baseline = baseline;
         assert_eq!(scene.run().await, Ok(Outcome::Proven));
         assert_eq!(only(&scene.told(), &["baseline"]).len(), 1);
     }

@@ -213,7 +213,7 @@ fn meanwhile(said: &Arc<Said>, text: &str, inner: Act) -> Act {
 /// A run with these providers.
 fn with_providers(said: &Arc<Said>, acts: Vec<Act>) -> TestRun {
     let mut scene = TestRun::asking(ONE, acts);
-    scene.parts.as_mut().expect("not begun").providers = Some(Arc::clone(said) as _);
+    scene.parts.as_mut().expect("not begun").worker.providers = Some(Arc::clone(said) as _);
     scene
 }
 
@@ -267,7 +267,7 @@ async fn events_need_no_in_turn_check_and_what_comes_too_late_waits_for_the_next
         act(|_| {}),
     ];
     let mut scene = with_providers(&said, acts);
-    scene.parts.as_mut().expect("not begun").stop_check = false;
+    scene.parts.as_mut().expect("not begun").ledger.stop_check = false;
     // Between the two iterations.
     let late = InjectedEvent {
         provider: "late".to_owned(),

@@ -14,7 +14,9 @@ use super::fakes::{Fake, FakeScript, FileChecks, ReportedEvents};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, AgentKind, Gate, StopHook, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, OnFatal, Run, RunParts};
+use crate::engine::{
+    BaselineRun, GuardRules, LedgerParts, Limits, NextCommands, OnFatal, Run, RunParts, WorkerParts,
+};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
@@ -50,7 +52,7 @@ impl TestRun {
     pub(super) fn asking(task: &str, acts: Vec<Act>) -> Self {
         let (asks, stops) = mpsc::channel(1);
         let mut scene = Self::with(task, acts, Some(asks));
-        scene.parts.as_mut().expect("not begun").stops = stops;
+        scene.parts.as_mut().expect("not begun").worker.stops = stops;
         scene
     }
 
@@ -89,7 +91,7 @@ impl TestRun {
             asks,
         };
         let folder = crate::task::discover(&place.root, &place.root, "demo").expect("task folder");
-        let parts = RunParts {
+        let ledger = LedgerParts {
             tier: Tier::Off,
             agent: AgentKind::Copilot,
             run_folder: base.join("run"),
@@ -100,14 +102,6 @@ impl TestRun {
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(no_recipes(&base)),
-            start: Box::new(move |model, effort| {
-                let fake = fake.clone();
-                Box::pin(async move {
-                    fake.script().starts += 1;
-                    fake.script().started_with.extend([model, effort]);
-                    Ok(Box::new(fake) as Box<dyn Agent>)
-                })
-            }),
             gate,
             events: emitter,
             templates: Templates::builtin().expect("templates"),
@@ -127,36 +121,46 @@ impl TestRun {
                 on_stuck: OnStuck::Stop,
                 on_fatal: OnFatal::EndRun,
             },
-            turn: TurnLimits::default(),
-            max_wait: Duration::from_secs(100),
-            max_retries: None,
             verify_limit: Duration::from_secs(600),
             regression_budget: Duration::from_secs(30),
             check_environment: Vec::new(),
             around: Around::look(Vec::new(), None).expect("nothing to read"),
             baseline: BaselineRun::Taken,
             commits_alone: CommitsAlone::Accepted,
-            premium: Box::new(|_| Premium::Counted),
             agent_command: "fake".to_owned(),
-            model: None,
-            fallbacks: VecDeque::new(),
             project_context: None,
             lessons: crate::engine::LessonUse::Kept,
             iteration: 0,
             worked: Vec::new(),
-            providers: None,
             stop_check: true,
-            stops: mpsc::channel(1).1,
             notices: Vec::new(),
-            jobs: None,
             holdout: None,
-            escalate: None,
         };
+        let worker = WorkerParts {
+            start: Box::new(move |model, effort| {
+                let fake = fake.clone();
+                Box::pin(async move {
+                    fake.script().starts += 1;
+                    fake.script().started_with.extend([model, effort]);
+                    Ok(Box::new(fake) as Box<dyn Agent>)
+                })
+            }),
+            turn: TurnLimits::default(),
+            max_wait: Duration::from_secs(100),
+            max_retries: None,
+            premium: Box::new(|_| Premium::Counted),
+            model: None,
+            escalate: None,
+            fallbacks: VecDeque::new(),
+            providers: None,
+            stops: mpsc::channel(1).1,
+        };
+        let parts = RunParts { ledger, worker, jobs: None };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }
 
     pub(super) fn limits(&mut self) -> &mut Limits {
-        &mut self.parts.as_mut().expect("not begun").limits
+        &mut self.parts.as_mut().expect("not begun").ledger.limits
     }
 
     /// Runs to the end; gives the outcome or the error's words.

@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::events::{DenialRow, IterationRow, Rollup, RunStatus};
-use crate::model::{CheckResult, CommitSeen, CriterionSummary, RunSummary, Tier};
+use crate::model::{
+    CheckResult, CommitSeen, CriterionSummary, Oid, Outcome, RunSummary, Tier, VerdictResult,
+};
+use crate::report::format::{count, details};
 use crate::report::summary::{self, standing};
 
 /// The facts of a report.
@@ -32,6 +35,12 @@ pub struct Night {
     pub status: RunStatus,
     /// Why it ended, in words.
     pub outcome: String,
+    /// The lines of that which follow the first.
+    pub details: Vec<String>,
+    /// A later run that did nothing, and why the task's newest run is not the one reported.
+    pub later: Option<String>,
+    /// Where its work is, if the current branch does not have it.
+    pub elsewhere: Option<String>,
     /// Its exit code; none if it has not ended.
     pub exit_code: Option<u8>,
     /// How many criteria are proven, stuck, and so on, in words.
@@ -46,6 +55,12 @@ pub struct Night {
     pub denials: Vec<DenialRow>,
     /// What it cost, in words.
     pub cost: String,
+    /// The last commit of work that passed.
+    pub head: Option<Oid>,
+    /// The size of that work, in words.
+    pub work: Option<String>,
+    /// What was learned on its criteria.
+    pub lessons: Vec<String>,
     /// What nothing has checked.
     pub unchecked: Vec<String>,
     /// What the run said besides.
@@ -61,13 +76,19 @@ pub struct NightCriterion {
     pub text: String,
     /// Its 1-based line in TASK.md.
     pub line: usize,
+    /// Whether its box is ticked.
+    pub checked: bool,
     /// `proven`, `proven in the tree`, `committed`, `accepted`, `held`, `stuck`, `skipped`, `open`, or
     /// `ticked` without a proof.
     pub standing: &'static str,
+    /// The same, with what there is to say about it.
+    pub said: String,
     /// Failed attempts, of all runs.
     pub failed_attempts: u32,
     /// Why it is not done, or what its last verdict found.
     pub reason: Option<String>,
+    /// What a human can do about it.
+    pub next: Option<String>,
     /// The ref that keeps its work for review.
     pub held: Option<String>,
     /// The commits that its last verdict was about.
@@ -92,34 +113,28 @@ pub struct Changes {
 }
 
 impl Night {
-    /// The report of a run, given the one before it.
-    /// `standings` are those of the task's criteria now: a run that has not ended did not record
-    /// them.
+    /// The report of a run, given the one before it. `now` are the standings of the task's criteria
+    /// now; empty if those of the run's end are to be told.
     pub fn new(
         run: &Rollup,
         before: Option<&Rollup>,
         status: RunStatus,
-        standings: Vec<CriterionSummary>,
+        now: Vec<CriterionSummary>,
     ) -> Option<Self> {
         let view = &run.view;
         let start = view.start.as_ref()?;
         let end = view.end.as_ref();
-        let mut summary = summary_of(run);
-        if end.is_none() && !standings.is_empty() {
-            summary.criteria = standings;
+        let at_end = summary_of(run);
+        let changes = before.and_then(|before| changes(&at_end, before));
+        let last = view.last_event.map(|(_, at)| at);
+        let mut summary = at_end;
+        if !now.is_empty() {
+            summary.criteria = now;
         }
-        let ended = end.map(|end| end.at).or(view.last_event.map(|(_, at)| at));
-        let mut criteria: Vec<NightCriterion> =
-            summary.criteria.iter().map(|it| criterion(it, run)).collect();
-        criteria.sort_by_key(|it| match it.standing {
-            "held" => 0,
-            "stuck" => 1,
-            "skipped" => 2,
-            "ticked" => 3,
-            "open" => 4,
-            _ => 5,
-        });
+        let criteria = criteria(&summary.criteria, run);
         let branch = &start.checkpoint.branch;
+        let passed = |row: &&IterationRow| matches!(row.result, Some(VerdictResult::Pass(_)));
+        let mut work = run.iterations.iter().rev().filter(passed);
         Some(Self {
             task: start.task.clone(),
             run: start.run.as_str().to_owned(),
@@ -129,25 +144,62 @@ impl Night {
             model: start.model.clone(),
             sandbox: run.sandbox,
             began: start.at,
-            ended: ended.unwrap_or(start.at),
+            ended: end.map(|end| end.at).or(last).unwrap_or(start.at),
             status,
-            outcome: match end {
-                Some(end) => summary::ended(&end.outcome, &end.summary),
-                None if status == RunStatus::Died => "It died before it could say why.".to_owned(),
-                None => "It is still at work.".to_owned(),
-            },
+            outcome: outcome(run, status, &summary.criteria),
+            details: end
+                .map(|end| details(&end.outcome).map(str::to_owned).collect())
+                .unwrap_or_default(),
+            later: None,
+            elsewhere: None,
             exit_code: end.map(|end| end.exit_code),
             counted: summary::counted(&summary.criteria),
-            changes: before.and_then(|before| changes(&summary, before)),
+            changes,
             unchecked: unchecked(run, &criteria),
             criteria,
             iterations: run.iterations.clone(),
             denials: run.denials.clone(),
             cost: summary::cost(&summary),
-            notices: run.notices.clone(),
+            head: work.find_map(|row| row.commits.last()).map(|commit| commit.id.clone()),
+            work: None,
+            lessons: Vec::new(),
+            notices: run.notices.iter().chain(&run.damage).cloned().collect(),
             next: summary.next,
         })
     }
+}
+
+/// Why a run ended, or that it did not. Held work that is gone is not what a task is stuck on.
+fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String {
+    let Some(end) = &run.view.end else {
+        return match status {
+            RunStatus::Died => "It died before it could say why.".to_owned(),
+            RunStatus::Ended | RunStatus::Running | RunStatus::Waiting => {
+                "It is still at work.".to_owned()
+            }
+        };
+    };
+    let held = |criteria: &[CriterionSummary]| criteria.iter().any(|it| it.held.is_some());
+    let waits = held(now) || now.iter().any(|it| it.blocked || it.blocked_by.is_some());
+    if matches!(end.outcome, Outcome::Stuck { .. }) && held(&end.summary.criteria) && !waits {
+        return "The work that it held was accepted or given back since.".to_owned();
+    }
+    summary::ended(&end.outcome, &end.summary)
+}
+
+/// The criteria of a report, those that wait for a human first.
+pub fn criteria(standings: &[CriterionSummary], run: &Rollup) -> Vec<NightCriterion> {
+    let mut criteria: Vec<_> = standings.iter().map(|it| criterion(it, run)).collect();
+    criteria.sort_by_key(|it| match it.standing {
+        "held" => 0,
+        "stuck" | "blocked" => 1,
+        "skipped" => 2,
+        "ticked" => 3,
+        "open" if it.failed_attempts > 0 => 4,
+        "open" => 5,
+        _ => 6,
+    });
+    criteria
 }
 
 /// The end of the run, or where it stands.
@@ -182,15 +234,22 @@ fn summary_of(run: &Rollup) -> RunSummary {
 
 fn criterion(it: &CriterionSummary, run: &Rollup) -> NightCriterion {
     let last = run.iterations.iter().rev().find(|row| row.criterion == it.key);
-    let found = last.and_then(|row| row.findings.first()).map(|found| found.message.clone());
+    let known = run.view.criteria.iter().find(|known| known.key == it.key);
+    let found = known.and_then(|known| known.finding.clone());
     let standing = word(it);
     let is_done = matches!(standing, "proven" | "committed" | "accepted");
     NightCriterion {
         text: it.key.text.clone(),
         line: it.line,
+        checked: it.checked,
         standing,
+        said: match it.attempts {
+            0 => standing.to_owned(),
+            some => format!("{standing}, {}", count(some.into(), "failed attempt")),
+        },
         failed_attempts: it.attempts,
         reason: it.blocked_by.clone().or_else(|| it.reason.clone()).or(found.filter(|_| !is_done)),
+        next: None,
         held: it.held.clone(),
         commits: last.map(|row| row.commits.clone()).unwrap_or_default(),
         checks: last.map(|row| row.checks.clone()).unwrap_or_default(),

@@ -7,7 +7,7 @@ use super::inert::escaped;
 use super::text::since;
 use super::timeline;
 use crate::model::CheckResult;
-use crate::report::format::{count, duration, millis};
+use crate::report::format::{duration, millis};
 
 const STYLE: &str = include_str!("night.css");
 
@@ -64,11 +64,8 @@ fn criterion(out: &mut String, it: &NightCriterion) {
         it.standing,
         escaped(&it.text)
     );
-    if it.failed_attempts > 0 {
-        let failed = count(it.failed_attempts.into(), "failed attempt");
-        let _infallible = writeln!(out, "<p>{failed}</p>");
-    }
-    for text in it.reason.iter().chain(&it.held) {
+    let said = Some(&it.said).filter(|said| *said != it.standing);
+    for text in said.into_iter().chain(&it.reason).chain(&it.next) {
         let _infallible = writeln!(out, "<p>{}</p>", escaped(text));
     }
     if !it.commits.is_empty() {

@@ -6,7 +6,7 @@ use super::facts::{Night, NightCriterion};
 use super::inert::{block, span};
 use super::text::since;
 use crate::model::PathChange;
-use crate::report::format::{count, duration, millis};
+use crate::report::format::{duration, millis};
 
 /// Characters of a pull request's body.
 const MOST: usize = 60_000;
@@ -62,15 +62,10 @@ pub fn markdown(night: &Night) -> String {
 
 fn criterion(it: &NightCriterion) -> String {
     let mut out = format!("- **{}** {}", it.standing, span(&it.text));
-    if it.failed_attempts > 0 {
-        let _infallible = write!(out, ", {}", count(it.failed_attempts.into(), "failed attempt"));
-    }
     out.push('\n');
-    if let Some(reason) = &it.reason {
-        let _infallible = writeln!(out, "  - {}", span(reason));
-    }
-    if let Some(held) = &it.held {
-        let _infallible = writeln!(out, "  - kept in {}", span(held));
+    let said = Some(&it.said).filter(|said| *said != it.standing);
+    for text in said.into_iter().chain(&it.reason).chain(&it.next) {
+        let _infallible = writeln!(out, "  - {}", span(text));
     }
     for commit in &it.commits {
         let paths: Vec<String> = commit.paths.iter().take(PATHS).map(path).collect();

@@ -10,7 +10,7 @@ mod markdown;
 mod text;
 mod timeline;
 
-pub use facts::{Changes, Night, NightCriterion};
+pub use facts::{Changes, Night, NightCriterion, criteria as night_criteria};
 pub use html::html;
 pub use markdown::markdown;
-pub use text::text;
+pub use text::{criteria_lines, screen, text};

@@ -11,6 +11,7 @@ mod branch;
 mod bundle;
 mod clashes;
 mod content;
+mod diffstat;
 mod dissolve;
 mod edited;
 mod excludes;

@@ -82,11 +82,11 @@ fn the_newest_line_of_a_run_is_its_last_verdict_or_what_failed_after_it() {
         let ran = repo.ralph(&["status", "demo"]);
         assert!(ran.stdout.contains(told), "{}", ran.stdout);
     };
-    told("ended\n  iteration 3: PASS \"c is there\"\n  exit code 0\n");
+    told("demo: Done: every criterion is proven\n");
     repo.write("tasks/demo/TASK.md", repo.task().replacen("-e c.txt", "-d c.txt", 1));
     repo.commit("Stricter");
     assert_eq!(repo.run("turns: []", &["--stuck-threshold", "1"]).code, Some(4));
-    told("ended\n  REOPENED \"c is there\": `test -d c.txt` fails at the end (exit 1).\n");
+    told("\n  REOPENED \"c is there\": `test -d c.txt` fails at the end (exit 1).\n");
 }
 
 #[test]
@@ -98,18 +98,20 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     crate::shown(&repo, || {
         insta::assert_snapshot!(ran.stdout, @r#"
-        demo
-            3  [x] a is there  proven by its check
-            5  [ ] b is there  stuck after 2 attempts
-            7  [ ] c is there
+        demo: Stuck: `b is there` failed 2 times; last: `test -e b.txt` ended with exit code 1.
+        run [run]: exit code 4, [time] to [time] UTC, on main from [commit]
+        3 criteria: 1 proven, 1 stuck, 1 open; 3 iterations, [span], 0 premium requests; 1 commit, 1 file changed (+1 −0)
+          10 tool calls, 0 denied
 
-        run [run]: ended
-          iteration 3: FAIL "b is there": `test -e b.txt` ended with exit code 1.
-          exit code 4
-          Stuck: `b is there` failed 2 times; last: `test -e b.txt` ended with exit code 1.
-          next: fix the criterion or its check (see tasks/demo/guardrails.md), and commit
-          next: then run: ralph-copilot retry demo && ralph-copilot run demo
-          3 iterations, 10 tool calls, 0 denied
+        Criteria
+            5  [ ] b is there  stuck after 2 attempts
+                     `test -e b.txt` ended with exit code 1.
+            7  [ ] c is there
+            3  [x] a is there  proven by its check
+
+        Next
+          fix the criterion or its check (see tasks/demo/guardrails.md), and commit
+          then run: ralph-copilot retry demo && ralph-copilot run demo
         "#);
     });
     let object = repo.ralph(&["status", "demo", "--json"]).json();

@@ -48,11 +48,15 @@ fn a_failing_check_is_told_with_the_line_that_says_why() {
     }
     let status = status(&repo);
     assert!(status.contains(said), "{status}");
+    assert!(status.lines().count() < 20, "it fits on one screen: {status}");
     // The excerpt has it, too, and names what it leaves out.
-    assert!(status.contains("\nerror: no a here\nline 0\n"), "{status}");
+    let report = repo.ralph(&["report", "demo"]).stdout;
+    let excerpt: Vec<&str> = report.lines().map(str::trim_start).collect();
+    let excerpt = excerpt.join("\n");
+    assert!(excerpt.contains("\nerror: no a here\nline 0\n"), "{report}");
     assert!(
-        status.contains(" lines left out …]\n") && status.contains("\nline 2999\n"),
-        "{status}"
+        excerpt.contains(" lines left out …]\n") && excerpt.contains("\nline 2999\n"),
+        "{report}"
     );
 }
 

@@ -190,7 +190,7 @@ fn a_turn_that_is_cut_off_and_proven_counts() {
 #[test]
 fn a_stale_lock_in_a_workers_tree_is_said_to_be_there() {
     let repo = Repo::new("- [ ] a is there\n  - verify: `test -e a.txt`\n");
-    let work = "turns: [{steps: [{run: 'touch a.txt ready'}, {run: 'sleep 1'}]}, \
+    let work = "turns: [{steps: [{run: 'touch a.txt ready'}, {run: 'sleep 3'}]}, \
                 {steps: [{tick: '{criterion}'}, {commit: a}]}]";
     let mut command = repo.run_command(work, &["-j2", "--json"]);
     std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");

@@ -284,7 +284,7 @@ fn a_run_that_is_ended_while_it_waits_waits_no_more() {
         );
         assert!(before["run"]["waiting"]["until"].is_string(), "{before}");
         let text = repo.ralph(&["status", "demo"]).stdout;
-        assert!(text.contains("waiting until ") && text.contains("  0 iterations, "), "{text}");
+        assert!(text.contains("waiting until ") && text.contains("; 0 iterations, "), "{text}");
         signal(child.id(), number);
         collect(child);
         let after = status();
@@ -295,7 +295,7 @@ fn a_run_that_is_ended_while_it_waits_waits_no_more() {
         assert!(after["run"]["waiting"].is_null(), "{after}");
         let text = repo.ralph(&["status", "demo"]).stdout;
         assert!(!text.contains("waiting until"), "{text}");
-        let goes_on = text.contains("next: ralph-copilot run demo goes on from there");
+        let goes_on = text.contains("ralph-copilot run demo (goes on from there)");
         assert_eq!(goes_on, standing == "died", "{text}");
     }
 }

@@ -38,7 +38,7 @@ fn a_check_of_the_whole_task_that_stays_red_ends_with_4_everywhere() {
         assert!(told.contains("2 criteria: 1 proven, 1 committed without a check."), "{told}");
         assert!(!told.contains("Done"), "{told}");
         let status = repo.ralph(&["status", "demo"]).stdout;
-        assert!(status.contains(&format!("exit code 4\n  Stuck: {reason}")), "{status}");
+        assert!(status.contains(&format!("demo: Stuck: {reason}\n")), "{status}");
         assert!(repo.read("tasks/demo/progress.md").contains(&format!(" RED {reason}\n")));
         assert_eq!(repo.status(), "");
     }
@@ -96,7 +96,7 @@ fn what_only_a_commit_speaks_for_is_called_committed() {
     for told in [
         "  [x] a is there  proven by its check\n",
         "  [x] notes exist  committed without a check\n",
-        "exit code 0\n  Done: 1 proven, 1 committed without a check\n",
+        "demo: Done: 1 proven, 1 committed without a check\n",
     ] {
         assert!(status.contains(told), "{told}: {status}");
     }

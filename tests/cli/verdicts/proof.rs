@@ -56,7 +56,7 @@ fn a_test_that_is_rewritten_with_right_work_says_so() {
     let (repo, story) = squares(&[RIGHT, ("tests/run.sh", "test \"$(sh sq.sh 8)\" = 64\n")]);
     assert!(story.starts_with("iteration 1: pass check\n  said: harness_changed\n"), "{story}");
     let status = repo.ralph(&["status", "demo"]);
-    assert!(status.stdout.contains("next: review the changed tests"), "{}", status.stdout);
+    assert!(status.stdout.contains("Next\n  review the changed tests"), "{}", status.stdout);
 }
 
 #[test]

@@ -12,27 +12,27 @@ use super::exit::ScriptedError;
 
 /// The counts.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct Uses {
     used: HashMap<String, u32>,
     file: Option<PathBuf>,
 }
 
-impl Ledger {
+impl Uses {
     /// Loads the counts from the file, if there is one.
     ///
     /// # Errors
     /// If the file exists and cannot be read.
     pub(super) fn open(file: Option<PathBuf>) -> Result<Self, ScriptedError> {
-        let mut ledger = Self::default();
+        let mut uses = Self::default();
         if let Some(path) = file {
             match std::fs::read_to_string(&path) {
-                Ok(text) => text.lines().for_each(|name| ledger.count(name)),
+                Ok(text) => text.lines().for_each(|name| uses.count(name)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(source) => return Err(ScriptedError::Memory { path, source }),
             }
-            ledger.file = Some(path);
+            uses.file = Some(path);
         }
-        Ok(ledger)
+        Ok(uses)
     }
 
     /// May this rule be used once more?
@@ -68,10 +68,10 @@ mod tests {
     fn a_memory_outlives_the_process() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = Some(folder.path().join("memory"));
-        let mut first = Ledger::open(file.clone()).expect("nothing there is fine");
+        let mut first = Uses::open(file.clone()).expect("nothing there is fine");
         assert!(first.allows("turn 0", Some(1)));
         first.take("turn 0").expect("written");
-        let second = Ledger::open(file).expect("read");
+        let second = Uses::open(file).expect("read");
         assert!(!second.allows("turn 0", Some(1)));
         assert!(second.allows("turn 0", Some(2)));
         assert!(second.allows("turn 0", None));
