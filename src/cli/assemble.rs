@@ -42,8 +42,7 @@ use super::{
 use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
-    BaselineRun, HoldOut, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter,
-    WorkerParts,
+    BaselineRun, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter, WorkerParts,
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
@@ -92,7 +91,10 @@ pub(super) async fn assemble(
     let plan = RunPlan::of(&at, args)?;
     let (holdout, no_holdout) = match args.worker {
         Some(_) => (None, None),
-        None => holdout::load(&at, &plan, claim.run.as_str())?,
+        None => {
+            let about = (&plan.task, &plan.settings, plan.chosen.tier);
+            holdout::load(&at, about, claim.run.as_str())?
+        }
     };
     // A port that is named and taken ends the run before it leaves anything.
     let port = run_gateway::reserve(plan.settings.gateway).await?;
@@ -117,9 +119,9 @@ pub(super) async fn assemble(
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     recording.notices.extend(no_holdout);
     let on_end = plan.settings.on_end.clone();
-    let parts =
-        Prepared { claim, plan, jobs, holdout, gateway, scratch, beat, recording, walls, clock };
-    let (parts, guards) = finish(at, directory, parts).await?;
+    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
+    let (mut parts, guards) = finish(at, directory, parts).await?;
+    parts.ledger.holdout = holdout;
     Ok(Assembled { parts, guards, on_end })
 }
 
@@ -162,7 +164,6 @@ struct Prepared {
     claim: Claim,
     plan: RunPlan,
     jobs: Option<Jobs>,
-    holdout: Option<HoldOut>,
     gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
     beat: Heartbeat,
@@ -177,18 +178,7 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared {
-        mut claim,
-        plan,
-        jobs,
-        holdout,
-        gateway,
-        scratch,
-        beat,
-        recording,
-        walls,
-        clock,
-    } = ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
     // One turn at a time asks whether it may end.
@@ -262,7 +252,7 @@ async fn finish(
         stop_check: settings.stop_check,
         commands: next_commands(directory, &task.name),
         notices,
-        holdout,
+        holdout: None,
     };
     let providers = gateway.map(|gateway| gateway as Arc<dyn Providers>);
     let worker = worker((start, stops), &settings, command.kind, choice, providers);

@@ -4,14 +4,13 @@
 //! contains is never printed.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::args::HoldoutInitArgs;
-use super::assemble::RunPlan;
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::init::create;
 use super::openings;
 use super::paths::{self, canonical, typed};
 use super::print::{complain, say};
@@ -21,26 +20,15 @@ use crate::model::{ExitCode, ProofMode, Severity, Task, Tier};
 use crate::task;
 use crate::verify::{Derived, HoldOuts, log_hold_out};
 
-/// The folder of the hold-out checks, without links, if one is named. A relative path begins in
-/// `cwd`, or beside the user's configuration that names it.
-pub(super) fn folder(settings: &Settings, cwd: &Path) -> Option<PathBuf> {
-    let named = settings.holdout.as_ref()?;
-    let from = match &named.source {
-        Source::User(file) => file.parent().unwrap_or(cwd),
-        _ => cwd,
-    };
-    let home = named.value.strip_prefix("~").ok().zip(etcetera::home_dir().ok());
-    Some(canonical(&home.map_or_else(|| from.join(&named.value), |(rest, home)| home.join(rest))))
-}
-
 /// The hold-out checks of a run, or a notice that there are none for its task.
 pub(super) fn load(
     at: &TaskContext,
-    plan: &RunPlan,
+    (task, settings, tier): (&Task, &Settings, Tier),
     run: &str,
 ) -> Result<(Option<HoldOut>, Option<String>), Failure> {
-    let (settings, tier) = (&plan.settings, plan.chosen.tier);
-    let Some(folder) = folder(settings, &at.place.cwd) else { return Ok((None, None)) };
+    let Some(folder) = paths::holdout_folder(settings, &at.place.cwd) else {
+        return Ok((None, None));
+    };
     let refuse = |why: &str, hint: &str| {
         Err(Failure::new(ExitCode::Invalid, format!("hold-out checks {why}")).hint(hint))
     };
@@ -68,11 +56,11 @@ pub(super) fn load(
             );
         }
     }
-    let checks = match read(at, &plan.task, settings, &folder)? {
+    let checks = match read(at, task, settings, &folder)? {
         Ok(checks) => checks,
         Err(missing) => return Ok((None, Some(missing))),
     };
-    let holdout = HoldOut { checks, log: log_of(&plan.task.name, run)? };
+    let holdout = HoldOut { checks, log: log_of(&task.name, run)? };
     Ok((Some(holdout), None))
 }
 
@@ -114,7 +102,7 @@ pub(super) fn of_command(
     task: &Task,
     settings: &Settings,
 ) -> Result<Option<HoldOuts>, Failure> {
-    let Some(folder) = folder(settings, &at.place.cwd) else { return Ok(None) };
+    let Some(folder) = paths::holdout_folder(settings, &at.place.cwd) else { return Ok(None) };
     Ok(read(at, task, settings, &folder)?.ok())
 }
 
@@ -180,7 +168,7 @@ pub(super) fn init(directory: Option<&Path>, args: &HoldoutInitArgs) -> Result<u
     let named = args.holdout.as_ref().map(|path| typed(directory, path)).transpose()?;
     let flags = LayerSettings { holdout: named, ..LayerSettings::default() };
     let settings = config::resolve(&at.place.layers(flags, Some(&task))?);
-    let Some(folder) = folder(&settings, &at.place.cwd) else {
+    let Some(folder) = paths::holdout_folder(&settings, &at.place.cwd) else {
         return Err(Failure::new(ExitCode::Usage, "no folder for hold-out checks")
             .hint("name one outside of the repository: --holdout DIR"));
     };
@@ -199,7 +187,13 @@ pub(super) fn init(directory: Option<&Path>, args: &HoldoutInitArgs) -> Result<u
         text.push_str("-->\n");
     }
     let file = folder.join(format!("{}.md", task.name));
-    let made = create(&file, &text)?;
+    let written = fs::create_dir_all(&folder)
+        .and_then(|()| fs::File::create_new(&file))
+        .and_then(|mut list| list.write_all(text.as_bytes()));
+    let made = match written {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+        written => written.map(|()| true).map_err(|error| Failure::cannot_write(&file, &error))?,
+    };
     say(&match made {
         true => format!("created  {}", file.display()),
         false => format!("kept     {} (already exists)", file.display()),

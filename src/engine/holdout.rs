@@ -3,25 +3,16 @@
 //! Invariant: what they run and print goes to one file outside of the agent's reach, and nowhere
 //! else.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::EngineError;
-use super::ledger::Ledger;
+use super::ledger::{HoldOut, Ledger};
 use super::proof::{About, ProofDepth};
 use super::prove::end_left_behind;
 use super::run::Run;
 use crate::model::{CriterionKey, Task, Tier};
-use crate::verify::{HoldOuts, Proved, SourceTree as _, Warmth, log_hold_out};
-
-/// The hold-out checks of a run.
-#[derive(Clone, Debug)]
-pub struct HoldOut {
-    /// The checks.
-    pub checks: HoldOuts,
-    /// The human's file for their commands and output.
-    pub log: PathBuf,
-}
+use crate::verify::{Proved, SourceTree as _, Warmth, log_hold_out};
 
 impl Run {
     /// Stops an agent that could see the command lines of the hold-out checks of a criterion.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::cancellable_checks::CancellableChecks;
 use super::crew::Earlier;
 use super::decide::{Limits, Spent};
-use super::{EngineError, GuardRules, HoldOut};
+use super::{EngineError, GuardRules};
 use crate::agent::{AgentKind, Denials, Gate};
 use crate::events::Emitter;
 use crate::model::{
@@ -25,8 +25,8 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
-    Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, RefusedCommit,
-    Repo, Table,
+    Around, Baseline, Checks, CommitsAlone, HoldOuts, Identity, Layout, Preflight, ProofRooms,
+    RefusedCommit, Repo, Table,
 };
 
 /// What a ledger is made of.
@@ -118,6 +118,15 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+}
+
+/// The hold-out checks of a run.
+#[derive(Clone, Debug)]
+pub struct HoldOut {
+    /// The checks.
+    pub checks: HoldOuts,
+    /// The human's file for their commands and output.
+    pub log: PathBuf,
 }
 
 /// The use of lessons in a run.

@@ -8,32 +8,25 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use super::assess::reasons;
 use super::broken_line::{syntax_error, unknown_program};
-use super::checks::{CheckOptions, Checks, Purpose};
 use super::classify::shell::scan;
 use super::classify::{EntryKind, TreeEdit};
 use super::error::VerifyError;
-use super::harness_at::Harness;
-use super::master::Warmth;
 use super::plan::PlannedCheck;
-use super::proof_room::Shown;
-use super::proof_rooms::ProofRooms;
-use super::proof_rules::ProofRules;
-use super::prove::{Proved, set_up};
 use crate::model::{CheckResult, CheckStatus, CriterionKey, HoldOutCount, Task};
 
 /// The hold-out checks of a task.
 #[derive(Clone, Debug, Default)]
 pub struct HoldOuts {
-    checks: Vec<HoldOutCheck>,
+    pub(super) checks: Vec<HoldOutCheck>,
     /// Files that are laid over the room.
-    files: Vec<TreeEdit>,
+    pub(super) files: Vec<TreeEdit>,
 }
 
+/// One of them.
 #[derive(Clone, Debug)]
-struct HoldOutCheck {
-    criterion: CriterionKey,
+pub(super) struct HoldOutCheck {
+    pub(super) criterion: CriterionKey,
     command: String,
     /// Its line in the list.
     line: usize,
@@ -207,59 +200,15 @@ fn add_files(folder: &Path, below: &Path, files: &mut Vec<TreeEdit>) -> io::Resu
     Ok(())
 }
 
-/// Runs the hold-out checks of the criteria of which everything else held, with the harness put
-/// back.
-pub(super) async fn hold_out(
-    (rooms, warmth): (&mut ProofRooms, Warmth),
-    shown: Shown<'_>,
-    rules: &ProofRules<'_>,
-    proved: &mut Proved,
-    (checks, options): (&dyn Checks, &CheckOptions),
-) -> Result<(), VerifyError> {
-    let Some((holdouts, keys)) = rules.holdout else { return Ok(()) };
-    let due = |check: &&HoldOutCheck| {
-        keys.contains(&check.criterion) && reasons(proved, &check.criterion, "").is_empty()
-    };
-    let due: Vec<&HoldOutCheck> = holdouts.checks.iter().filter(due).collect();
-    if due.is_empty() {
-        return Ok(());
-    }
-    let planned: Vec<PlannedCheck> = due.iter().map(|check| check.planned()).collect();
-    let mut room = rooms.fresh(warmth)?;
-    let harness = Harness::at(shown, rules, &planned, (room.human(), rooms.known()))?;
-    let rests_on = proved.put_back.as_ref().map_or(&[][..], |run| &run.rests_on);
-    let mut edits = shown.edits.to_vec();
-    if let Some(harness) = &harness {
-        let put_back = harness.found.edits.iter().filter(|it| !rests_on.contains(it.path()));
-        edits.extend(put_back.cloned());
-    }
-    let with_old = Shown { edits: &edits, ..shown };
-    let failed = set_up(&mut room, with_old, rules, (checks, options)).await?;
-    let all = [&edits[..], &holdouts.files].concat();
-    let mut fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
-    fixed.extend(holdouts.files.iter().map(|file| file.path().clone()));
-    let options = CheckOptions { purpose: Purpose::HoldOut, fixed, ..options.clone() };
-    let shown = Shown { edits: &all, ..shown };
-    let ran = match failed {
-        // The other checks said so.
-        Some(_) => Ok(Vec::new()),
-        None => room.run(shown, &planned, checks, &options).await,
-    };
-    room.remove();
-    proved.held_back = ran?.into_iter().map(|ran| ran.result).collect();
-    proved.holdout = counts(&due, &proved.held_back);
-    Ok(())
-}
-
 impl HoldOutCheck {
-    fn planned(&self) -> PlannedCheck {
+    pub(super) fn planned(&self) -> PlannedCheck {
         let (command, criteria) = (self.command.clone(), vec![self.criterion.clone()]);
         PlannedCheck { command, criteria, whole_task: false }
     }
 }
 
 /// The counts by criterion. A check that did not run has not passed.
-fn counts(due: &[&HoldOutCheck], ran: &[CheckResult]) -> Vec<HoldOutCount> {
+pub(super) fn counts(due: &[&HoldOutCheck], ran: &[CheckResult]) -> Vec<HoldOutCount> {
     let mut counts: Vec<HoldOutCount> = Vec::new();
     for check in due {
         let passed = ran.iter().any(|it| is_of(check, it) && it.passed());

@@ -8,11 +8,11 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::checks::{CheckOptions, Checks};
+use super::checks::{CheckOptions, Checks, Purpose};
 use super::classify::{KnownStarts, SourceTree as _, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::{Harness, written};
-use super::holdout::hold_out;
+use super::holdout::{HoldOutCheck, counts};
 use super::master::Warmth;
 use super::must_fail::{MustFailRun, must_fail, old_product, unmoved};
 use super::plan::PlannedCheck;
@@ -110,6 +110,49 @@ async fn prove_in(
     Ok(proved)
 }
 
+/// Runs the hold-out checks of the criteria of which everything else held, with the harness put
+/// back.
+async fn hold_out(
+    (rooms, warmth): (&mut ProofRooms, Warmth),
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    proved: &mut Proved,
+    (checks, options): (&dyn Checks, &CheckOptions),
+) -> Result<(), VerifyError> {
+    let Some((holdouts, keys)) = rules.holdout else { return Ok(()) };
+    let due =
+        |check: &&HoldOutCheck| keys.contains(&check.criterion) && proved.holds(&check.criterion);
+    let due: Vec<&HoldOutCheck> = holdouts.checks.iter().filter(due).collect();
+    if due.is_empty() {
+        return Ok(());
+    }
+    let planned: Vec<PlannedCheck> = due.iter().map(|check| check.planned()).collect();
+    let mut room = rooms.fresh(warmth)?;
+    let harness = Harness::at(shown, rules, &planned, (room.human(), rooms.known()))?;
+    let rests_on = proved.put_back.as_ref().map_or(&[][..], |run| &run.rests_on);
+    let mut edits = shown.edits.to_vec();
+    if let Some(harness) = &harness {
+        let put_back = harness.found.edits.iter().filter(|it| !rests_on.contains(it.path()));
+        edits.extend(put_back.cloned());
+    }
+    let with_old = Shown { edits: &edits, ..shown };
+    let failed = set_up(&mut room, with_old, rules, (checks, options)).await?;
+    let all = [&edits[..], &holdouts.files].concat();
+    let mut fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
+    fixed.extend(holdouts.files.iter().map(|file| file.path().clone()));
+    let options = CheckOptions { purpose: Purpose::HoldOut, fixed, ..options.clone() };
+    let shown = Shown { edits: &all, ..shown };
+    let ran = match failed {
+        // The other checks said so.
+        Some(_) => Ok(Vec::new()),
+        None => room.run(shown, &planned, checks, &options).await,
+    };
+    room.remove();
+    proved.held_back = ran?.into_iter().map(|ran| ran.result).collect();
+    proved.holdout = counts(&due, &proved.held_back);
+    Ok(())
+}
+
 /// The first run, and those that follow it.
 #[derive(Default)]
 struct First {
@@ -124,6 +167,18 @@ impl Proved {
         const SOON: u64 = 10_000;
         let is_red = |check: &CheckResult| matches!(check.status, CheckStatus::Failed(_));
         self.checks.iter().any(is_red) && self.checks.iter().map(|it| it.millis).sum::<u64>() < SOON
+    }
+
+    /// Does nothing speak against the checks of a criterion?
+    fn holds(&self, key: &CriterionKey) -> bool {
+        let own = |command: &String| {
+            let mut checks = self.checks.iter();
+            checks.any(|check| check.command == *command && check.criteria.contains(key))
+        };
+        let again = self.put_back.iter().flat_map(|run| &run.checks);
+        let red = self.checks.iter().chain(again).filter(|it| !it.passed()).map(|it| &it.command);
+        let against = red.chain(&self.flaky).chain(self.wrote.iter().map(|it| &it.command));
+        !against.chain(self.unmoved.iter().map(|it| &it.command)).any(own)
     }
 
     fn holds_with_old(&self) -> bool {
@@ -362,7 +417,7 @@ fn with_new_tests(
 }
 
 /// Runs `setup:` if the commit needs it, with the harness put back. Returns the failed command.
-pub(super) async fn set_up(
+async fn set_up(
     room: &mut ProofRoom,
     shown: Shown<'_>,
     rules: &ProofRules<'_>,

@@ -129,13 +129,14 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
                 grep -rsa 'XMARKER[X]' $p/cwd/ $p/root$HOME; done | grep -a 'XMARKER[X]') \
                 > found.txt 2>/dev/null; cat poll.txt >> found.txt; true";
     for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
-        let repo = Repo::with(TASK, &[(".gitignore", "build/\npoll.txt\n"), ("build/a", "")]);
+        let repo =
+            Repo::with(TASK, &[(".gitignore", "build/\npoll.txt\nseen.txt\n"), ("build/a", "")]);
         let folder = hold_out(&repo, LIST);
         for place in [".cache/pip", ".npm/_logs", ".cargo/registry"] {
             std::fs::create_dir_all(repo.beside("home").join(place)).expect("made");
         }
         std::fs::write(repo.beside("spy.sh"), format!("{spy}\n{SPECIAL}\n")).expect("written");
-        let mut script = "turns:\n- times: 1\n  steps:\n".to_owned();
+        let mut script = "memory: repo/seen.txt\nturns:\n- times: 1\n  steps:\n".to_owned();
         let product = format!("{spy}\n{SPECIAL}\n");
         writeln!(script, "  - write: {{path: sq.sh, text: {product:?}}}").expect("written");
         let poll = "while :; do for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; done \

@@ -8,7 +8,7 @@ use super::plan::RunPlan;
 use crate::cli::context::TaskContext;
 use crate::cli::crew::{self, WorkersOfRun};
 use crate::cli::failure::Failure;
-use crate::cli::{holdout, launch, tier};
+use crate::cli::{launch, paths, tier};
 use crate::engine::Jobs;
 use crate::model::{ExitCode, Sandbox, Tier};
 
@@ -46,7 +46,7 @@ pub(super) fn jobs(
     let identity = claim.identity.as_ref().map(|known| launch::owned(known.environment()));
     let mut more = identity.unwrap_or_default();
     // Workers hide the folder, too, and never read it.
-    let hidden = holdout::folder(settings, &at.place.cwd);
+    let hidden = paths::holdout_folder(settings, &at.place.cwd);
     more.extend(hidden.map(|it| ("RALPH_COPILOT_HOLDOUT".to_owned(), it.display().to_string())));
     let hire = crew::hire(place, more)?;
     notices.extend((asked > MOST).then(|| format!("jobs: {asked} counts as {MOST}")));

@@ -50,3 +50,26 @@ pub(super) fn report(progress: &Path, call: &Call) -> ToolAnswer {
         Err(error) => ToolAnswer::error(format!("progress.md cannot be written: {error}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_the_line_that_an_agent_could_write() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let progress = dir.path().join("progress.md");
+        std::fs::write(&progress, "- no last newline").expect("written");
+        let call = |kind: &str, reason: &str| Call {
+            name: NAME.to_owned(),
+            arguments: json!({"kind": kind, "reason": reason}).as_object().cloned().expect("one"),
+            cancel: Default::default(),
+            progress: Default::default(),
+        };
+        assert!(report(&progress, &call("lazy", "no")).is_error);
+        assert!(report(&progress, &call("missing", " ")).is_error);
+        assert!(!report(&progress, &call("missing", "two\nlines")).is_error);
+        let text = std::fs::read_to_string(&progress).expect("read");
+        assert_eq!(text, "- no last newline\nBLOCKED: missing: two lines\n");
+    }
+}

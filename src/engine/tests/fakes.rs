@@ -35,6 +35,13 @@ pub(super) struct FakeScript {
     pub(super) clings: u32,
 }
 
+impl FakeScript {
+    pub(super) fn start(&mut self, with: [Option<String>; 2]) {
+        self.starts += 1;
+        self.started_with.extend(with);
+    }
+}
+
 #[derive(Clone)]
 pub(super) struct Fake {
     pub(super) script: Arc<Mutex<FakeScript>>,

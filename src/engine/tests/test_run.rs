@@ -72,8 +72,7 @@ impl TestRun {
         let folders = RoomFolders { base: &rooms, seen_at, master: MasterFolder::Kept(&master) };
         let rooms = repo.proof_rooms(&layout, folders, &preflight).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
-        let events = Arc::default();
-        let journal = base.join("events.jsonl");
+        let (events, journal) = (Arc::default(), base.join("events.jsonl"));
         let collector: Box<dyn Reporter> = Box::new(ReportedEvents(Arc::clone(&events)));
         let (run, reporters) = (RunId::new("r1"), vec![collector]);
         let emitter = Emitter::create(&journal, run, clock, Arc::new(str::to_owned), reporters);
@@ -140,8 +139,7 @@ impl TestRun {
             start: Box::new(move |model, effort| {
                 let fake = fake.clone();
                 Box::pin(async move {
-                    fake.script().starts += 1;
-                    fake.script().started_with.extend([model, effort]);
+                    fake.script().start([model, effort]);
                     Ok(Box::new(fake) as Box<dyn Agent>)
                 })
             }),
