@@ -262,3 +262,40 @@ fn the_harness_table_is_the_one_that_is_used() {
     }
     assert_eq!(stands, made, "RALPH_BLESS=1 cargo test --test docs writes it");
 }
+
+#[test]
+fn the_table_of_agents_is_the_one_that_is_used() {
+    const ENDS: (&str, &str) = ("<!-- agents -->\n", "<!-- end of the agents -->");
+    let path = root().join("docs/agents.md");
+    let page = fs::read_to_string(&path).expect("a page");
+    let (before, rest) = page.split_once(ENDS.0).expect("the table's begin");
+    let (stands, after) = rest.split_once(ENDS.1).expect("its end");
+    let mut made =
+        "\n| agent | tried | `--agent` | set in the agent | its folders in HOME | log in | \
+                    does not tell |\n|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for known in ralph_copilot::agent::AGENTS {
+        let tried = known.tried.map_or_else(
+            || "not tried".to_owned(),
+            |(registry, package, version)| format!("`{package}` {version} ({registry})"),
+        );
+        let place = |place: &str| {
+            if place.starts_with('~') { format!("`{place}`") } else { place.to_owned() }
+        };
+        let set = known.set.map(|(what, at)| format!("`{what}` in {}", place(at)));
+        let set = set.unwrap_or_default();
+        let folders: Vec<_> = known.folders.iter().map(|folder| format!("`{folder}`")).collect();
+        let moved = known.variable.map_or_else(String::new, |name| format!(", or `{name}`"));
+        let (name, start, login, untold) = (known.name, known.start, known.login, known.untold);
+        let folders = folders.join(", ");
+        made.push_str(&format!(
+            "| {name} | {tried} | `{start}` | {set} | {folders}{moved} | {login} | {untold} |\n"
+        ));
+    }
+    made.push('\n');
+    if std::env::var_os("RALPH_BLESS").is_some() {
+        let page = [before, ENDS.0, &made, ENDS.1, after].concat();
+        fs::write(&path, page).expect("written");
+    }
+    assert_eq!(stands, made, "RALPH_BLESS=1 cargo test --test docs writes it");
+}

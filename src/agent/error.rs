@@ -126,7 +126,7 @@ impl AgentError {
                 "install `{program}`, or name another agent with `--agent '<command>'`; without \
                  `--agent` it is the Copilot CLI"
             )),
-            other => other.fault().map(|fault| super::hint(fault.class).to_owned()),
+            other => other.fault().map(|fault| super::hint(fault.class, None).to_owned()),
         }
     }
 

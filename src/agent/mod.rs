@@ -16,6 +16,7 @@ mod fault;
 mod gate;
 mod guarded;
 mod human;
+mod known;
 pub mod oneshot;
 mod provider;
 mod records;
@@ -39,6 +40,7 @@ pub use fault::{
 pub use gate::{Busy, Focus, Gate, Locate, Shells, StartRoom};
 pub use guarded::{Greeting, GuardServer, StopHook};
 pub use human::{AskHuman, HumanReply, Question};
+pub use known::{AGENTS, KnownAgent};
 pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{TurnLimits, TurnPulse, observe};
 use tool_server::SessionTools;

@@ -250,7 +250,7 @@ async fn finish(
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
         stop_check: settings.stop_check,
-        commands: next_commands(directory, &task.name),
+        commands: next_commands(directory, &task.name, command.login()),
         notices,
         holdout: None,
     };

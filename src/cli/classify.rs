@@ -73,7 +73,7 @@ fn told(fault: Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Utc>) -> 
         retry,
         resume_at: until.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true)),
         reason: reason.to_owned(),
-        then: ends.then(|| agent::hint(fault.class)),
+        then: ends.then(|| agent::hint(fault.class, None)),
         message: fault.message,
     }
 }

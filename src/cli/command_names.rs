@@ -26,7 +26,11 @@ pub(super) fn tick_command(directory: Option<&Path>, task: &str) -> String {
 }
 
 /// The commands that a run names at its end.
-pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommands {
+pub(super) fn next_commands(
+    directory: Option<&Path>,
+    task: &str,
+    log_in: Option<&'static str>,
+) -> NextCommands {
     let there = in_directory(directory);
     NextCommands {
         start: start_command(directory, task),
@@ -39,6 +43,7 @@ pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommand
         ),
         tick: tick_command(directory, task),
         accept: accept_command(directory, task),
+        log_in,
     }
 }
 

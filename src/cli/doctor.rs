@@ -8,6 +8,7 @@
 mod bridge;
 mod commit_hooks;
 mod finding;
+mod other_agent;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,6 +117,7 @@ fn look(
     match command {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
+                findings.extend(other_agent::findings(&command));
                 agent(&place, &settings, &command, choice.model, findings).await;
                 if args.deep {
                     findings.push(deep(&command).await);
@@ -210,7 +212,10 @@ async fn agent(
         Err(error) => {
             let class = error.fault().map(|fault| fault.class);
             let name = if class == Some(FaultClass::Auth) { "login" } else { "session" };
-            return findings.push(DoctorFinding::bad(name, &Failure::from(error)));
+            let finding = DoctorFinding::bad(name, &Failure::from(error));
+            let other = command.login().filter(|_| name == "login").map(str::to_owned);
+            let hint = other.or_else(|| finding.hint.clone());
+            return findings.push(DoctorFinding { hint, ..finding });
         }
     };
     findings.push(DoctorFinding::good("login", "opened a session"));

@@ -60,7 +60,10 @@ pub(super) fn dry_run(
             (None, Err(Outcome::Stuck { reason })) => {
                 say(&format!("\nThe run would end as stuck: {reason}"));
                 if !dry.blocked().is_empty() {
-                    say(&format!("Next: {}", next_commands(directory, at.layout.task()).retry));
+                    say(&format!(
+                        "Next: {}",
+                        next_commands(directory, at.layout.task(), None).retry
+                    ));
                 }
             }
             (None, _) => {

@@ -213,6 +213,7 @@ impl RunWalls {
                 })
             }
             (Tier::Partial, AgentKind::Other) => {
+                agent_folders::make(&self.view.home, command);
                 let own = agent_folders::other(&self.view.home, &self.view.seen_at, command);
                 let mut view = self.now();
                 view.visible.extend(own.readable.iter().chain(&own.writable).cloned());

@@ -150,7 +150,7 @@ impl Ledger {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, look, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, log_in, .. } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -190,7 +190,7 @@ impl Ledger {
                 steps.push(format!("fix what is named above, then run: {again}"));
             }
             Outcome::AgentUnusable { fault } => {
-                steps.push(crate::agent::hint(fault.class).to_owned());
+                steps.push(crate::agent::hint(fault.class, *log_in).to_owned());
             }
             Outcome::RateLimited { resume_at, .. } => {
                 let at = resume_at.format("%Y-%m-%d %H:%M:%S UTC");

@@ -118,6 +118,8 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
+    /// Logs in to an agent other than the Copilot CLI.
+    pub log_in: Option<&'static str>,
 }
 
 /// The hold-out checks of a run.

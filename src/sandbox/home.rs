@@ -58,7 +58,7 @@ pub fn tools(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> BTreeS
         .map(PathBuf::from)
         .chain(PRIVATE.map(PathBuf::from))
         .chain(HOMES.map(PathBuf::from))
-        .chain([home.to_owned()])
+        .chain([home.to_owned(), home.join(".local")])
         .map(|place| place.canonicalize().unwrap_or(place))
         .collect();
     let is_shared = |path: &Path| {
@@ -132,6 +132,14 @@ pub(super) fn visible(
 /// Is something in this folder of HOME, relative to it, not shown?
 pub(super) fn holds_hidden(folder: &Path) -> bool {
     top_level(folder) != Shown::Yes
+}
+
+/// Can a folder of this name in HOME, with a dot before it, belong to a program that no list names?
+pub fn is_free(name: &str) -> bool {
+    let path = PathBuf::from(format!(".{name}"));
+    let is_agent = AGENTS.iter().any(|it| path == Path::new(it));
+    let is_listed = name == "cache" || CONFIG.contains(&name) || SHARE.contains(&name) || is_agent;
+    top_level(&path) == Shown::Yes && !is_listed
 }
 
 /// The tools' folders that lie below HOME, relative to it.

@@ -46,7 +46,7 @@ pub use calls::{Calls, socket};
 pub use control_group::ControlGroup;
 pub use enter::{around, become_command, enter};
 pub use full::{View, full, sockets_of};
-pub use home::{Secrets, prepare, tools};
+pub use home::{Secrets, is_free, prepare, tools};
 pub use home_tables::LOGINS;
 pub use landlock::{LandlockError, can_limit};
 pub use limits::LandlockRules;

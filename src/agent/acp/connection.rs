@@ -5,16 +5,16 @@
 //! mode in which the agent asks for permission. `acp` starts and stops the process.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, HttpHeader, Implementation, InitializeRequest, LoadSessionRequest,
-    McpServer, McpServerHttp, NewSessionRequest, NewSessionResponse, RequestPermissionRequest,
-    RequestPermissionResponse, SetSessionModeRequest,
+    AuthMethod, ClientCapabilities, HttpHeader, Implementation, InitializeRequest,
+    LoadSessionRequest, McpServer, McpServerHttp, NewSessionRequest, NewSessionResponse,
+    RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
 };
 use agent_client_protocol::{Agent as AgentRole, Client};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -59,6 +59,8 @@ pub(super) struct Connection {
     setup: Setup,
     /// The agent takes MCP servers over http.
     takes_servers: AtomicBool,
+    /// The ways to log in that it offers, in its own words.
+    logins: OnceLock<String>,
     hang_up: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
     reader: JoinHandle<()>,
@@ -81,7 +83,8 @@ impl Connection {
         let gate = Arc::clone(&setup.gate);
         let channel = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
         let takes_servers = AtomicBool::new(false);
-        Some(Self { channel, setup, takes_servers, hang_up: Some(hang_up), driver, reader })
+        let (logins, hang_up) = (OnceLock::new(), Some(hang_up));
+        Some(Self { channel, setup, takes_servers, logins, hang_up, driver, reader })
     }
 
     /// Sends `initialize` and returns the agent's identity.
@@ -100,6 +103,10 @@ impl Connection {
         }
         let takes_servers = response.agent_capabilities.mcp_capabilities.http;
         self.takes_servers.store(takes_servers, Ordering::Relaxed);
+        let method = |it: &AuthMethod| format!("{} (`{}`)", it.name(), it.id());
+        let logins: Vec<_> = response.auth_methods.iter().map(method).collect();
+        // Introduced once.
+        drop(self.logins.set(logins.join(", ")));
         let identity =
             |info: Implementation| AgentIdentity { name: info.name, version: info.version };
         Ok(response.agent_info.map(identity))
@@ -125,10 +132,24 @@ impl Connection {
         let request =
             NewSessionRequest::new(self.setup.cwd.clone()).mcp_servers(servers(tools.as_ref()));
         let answer = self.channel.peer.send_request(request).block_task();
-        let response = self.channel.ask("session/new", answer).await?;
+        let opened = self.channel.ask("session/new", answer).await;
+        let response = opened.map_err(|error| self.with_logins(error))?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
         Ok(self.opened(id, Usage::default(), tools))
+    }
+
+    /// Adds the ways to log in that the agent offers to an error of its login. The Copilot CLI has
+    /// one, which the hint names.
+    fn with_logins(&self, mut error: AgentError) -> AgentError {
+        let logins = self.logins.get().filter(|logins| !logins.is_empty());
+        if let AgentError::Refused { fault, .. } = &mut error
+            && let (FaultClass::Auth, AgentKind::Other) = (fault.class, self.setup.kind)
+            && let Some(logins) = logins
+        {
+            fault.message.push_str(&format!("; its ways to log in: {logins}"));
+        }
+        error
     }
 
     /// Opens a session of an earlier process. Its history arrives as updates, and is not work of

@@ -67,34 +67,40 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
     }
 }
 
-/// The hint for a failure of this class.
-pub fn hint(class: FaultClass) -> &'static str {
-    match class {
-        FaultClass::NotFound => {
+/// The hint for a failure of this class. `login` says how to log in to an agent other than the
+/// Copilot CLI.
+pub fn hint(class: FaultClass, login: Option<&'static str>) -> &'static str {
+    match (class, login) {
+        (FaultClass::Auth, Some(login)) => login,
+        (FaultClass::ModelUnavailable, Some(_)) => {
+            "choose a model that your account has in the agent's own settings"
+        }
+        (FaultClass::NotFound, _) => {
             "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
         }
-        FaultClass::Auth => {
+        (FaultClass::Auth, _) => {
             "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then run the same command again"
         }
-        FaultClass::ModelUnavailable => {
+        (FaultClass::ModelUnavailable, _) => {
             "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
         }
-        FaultClass::RateLimit => {
+        (FaultClass::RateLimit, _) => {
             "run the same command again later, or wait longer with `--max-wait`"
         }
-        FaultClass::Network => {
+        (FaultClass::Network, _) => {
             "check the connection and the proxy settings, then run the same command again"
         }
-        FaultClass::Transient => {
+        (FaultClass::Transient, _) => {
             "the provider or the connection to it failed; run the same command again later"
         }
-        FaultClass::FileNotFound
-        | FaultClass::PermissionDenied
-        | FaultClass::Died
-        | FaultClass::Protocol
-        | FaultClass::Fatal => {
-            "see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/"
-        }
+        (
+            FaultClass::FileNotFound
+            | FaultClass::PermissionDenied
+            | FaultClass::Died
+            | FaultClass::Protocol
+            | FaultClass::Fatal,
+            _,
+        ) => "see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/",
     }
 }
 

@@ -247,5 +247,6 @@ fn commands() -> NextCommands {
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),
         review: "git log --oneline".to_owned(),
+        log_in: None,
     }
 }
