@@ -63,7 +63,7 @@ fn json_is_the_whole_object() {
                 "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
                 "max_premium_requests": null, "jobs": null, "stuck_threshold": null,
                 "on_stuck": null,
-                "model": null, "commit_prefix": null, "require_checks": null,
+                "model": null, "escalate": null, "commit_prefix": null, "require_checks": null,
                 "write_scope": null, "proof": null,
                 "setup": [], "setup_network": null, "may_change": [], "harness": [],
                 "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
