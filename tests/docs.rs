@@ -177,7 +177,7 @@ fn the_documented_commands_and_flags_exist() {
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let commands = help(&["--help"]);
-    let flags = ["run", "doctor", "tick", "policy check", "report"]
+    let flags = ["run", "doctor", "tick", "policy check", "report", "init"]
         .map(|command| help(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()))
         .join("\n");
     let read = |page: &str| fs::read_to_string(root().join(page)).expect(page);

@@ -2,6 +2,7 @@
 
 use super::exit::in_short;
 use crate::model::Sandbox;
+mod ci;
 mod copilot;
 mod filters;
 mod gateway;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(super) use self::ci::{CiArgs, CiCommand, CiProveArgs, CiPushArgs};
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
@@ -163,6 +165,16 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
     Holdout(HoldoutCommand),
     /// Show the progress of a task and its newest run; without a name, of all tasks
     Status(StatusArgs),
+    /// List the tasks, or the criteria of one that can start now, as a matrix for many machines
+    List(ListTasksArgs),
+    /// Land what other machines handed in with `run --only --bundle`
+    #[command(after_help = "Each bundle is untrusted input: its work is merged onto the branch, \
+proven here, and only then becomes part of the branch, as with --jobs. The order does not matter. \
+Attempts that failed elsewhere count, and their work is kept. Afterwards it prints the criteria that \
+can start now. See docs/parallel.md.
+
+Exit codes: 0 everything landed, 4 something did not; otherwise as a run.")]
+    Land(LandArgs),
     /// Print the events of a run
     Log(LogArgs),
     /// Report what a run did: outcome, criteria, changes since the last run, denials, and cost
@@ -229,6 +241,9 @@ ordinary words stay. Valid JSON stays valid."
     /// Run one code task of an MCP client (started by `mcp serve`)
     #[command(hide = true)]
     CodeTask,
+    /// The steps of the workflow that `init --ci` writes
+    #[command(subcommand)]
+    Ci(CiCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -252,7 +267,7 @@ pub(crate) struct DemoArgs {
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
     /// The name of the task [with an issue, default: the first words of its title]
-    #[arg(required_unless_present_any = ["instructions", "from_issue", "from_file"])]
+    #[arg(required_unless_present_any = ["instructions", "from_issue", "from_file", "ci"])]
     pub(crate) task: Option<String>,
     /// Take the criteria from the task list of this GitHub issue (needs `gh`)
     #[arg(long, value_name = "N", conflicts_with = "from_file")]
@@ -264,6 +279,20 @@ pub(crate) struct InitArgs {
     /// repository reads
     #[arg(long)]
     pub(crate) instructions: bool,
+    /// Write .github/workflows/ralph.yml, which works on the task each night and on issues with the
+    /// label `ralph`
+    #[arg(long, conflicts_with_all = ["task", "from_issue", "from_file"])]
+    pub(crate) ci: bool,
+    /// The task of the nights [default: the only one]
+    #[arg(long = "task", value_name = "NAME", requires = "ci")]
+    pub(crate) nightly: Option<String>,
+    /// The action that installs this program: OWNER/REPOSITORY@COMMIT [default: that of this
+    /// release]
+    #[arg(long, value_name = "ACTION", requires = "ci")]
+    pub(crate) action: Option<String>,
+    /// Overwrite the workflow without a question
+    #[arg(long, requires = "ci")]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -292,6 +321,35 @@ pub(crate) struct StatusArgs {
     /// The task [default: the only one, or a line for each]
     pub(crate) task: Option<String>,
     /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `list`.
+#[derive(Args, Debug)]
+pub(crate) struct ListTasksArgs {
+    /// List the criteria of this task that can start now: open, not stuck or held, and after proven
+    /// ones
+    #[arg(long, value_name = "TASK")]
+    pub(crate) ready: Option<String>,
+    /// Print JSON; with --ready, a matrix of at most 256 criteria for GitHub Actions
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `land`.
+#[derive(Args, Debug)]
+pub(crate) struct LandArgs {
+    /// The bundles
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The task; bundles of other tasks are refused [default: that of the bundles]
+    #[arg(long)]
+    pub(crate) task: Option<String>,
+    /// How checks are confined: auto, full, partial, off, or required [default: auto]
+    #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// Print JSON, with the criteria that can start now as a matrix
     #[arg(long)]
     pub(crate) json: bool,
 }

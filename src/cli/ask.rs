@@ -1,5 +1,6 @@
 //! `--ask`: asks at the terminal about calls that the policy leaves to a human.
 
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,19 @@ pub(super) fn at_the_terminal(live: Option<LiveLine>) -> Option<AskHuman> {
             }
         }
     }))
+}
+
+/// Asks at a terminal; without one, the answer is no.
+pub(super) fn agreed(question: &str) -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    let mut out = std::io::stderr().lock();
+    let asked = write!(out, "{question} [y/N] ").and_then(|()| out.flush());
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    let yes = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    asked.is_ok() && read.is_ok() && yes
 }
 
 /// Whether all of the call can be shown.

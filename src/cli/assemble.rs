@@ -18,16 +18,17 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 use self::jobs::jobs;
-pub(super) use self::notices::{UNSIGNED_COMMITS, unknown_variables as about_unknown};
+pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{
     RunPlan, has_checks, limits, note, preflight, revisions, settings, startable, templates,
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::{RepoContext, TaskContext};
+use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
+use super::hand_over::HandOver;
 use super::harness::harness_table;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
@@ -35,6 +36,7 @@ use super::room_checks::RoomChecks;
 use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
+use super::signing::Signing;
 use super::walls::RunWalls;
 use super::{
     agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
@@ -43,6 +45,7 @@ use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
     BaselineRun, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter, WorkerParts,
+    criterion_name,
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
@@ -53,7 +56,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, Layout, MasterFolder, PROGRESS, Preflight, ProofRooms,
-    Repo as _, RoomFolders, UNSIGNED,
+    Repo as _, RoomFolders,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -65,6 +68,8 @@ pub(super) struct Assembled {
     pub(super) guards: RunGuards,
     /// The command to run afterwards (`--on-end`).
     pub(super) on_end: Option<String>,
+    /// Where the work goes, if it does not stay here.
+    pub(super) hand_over: Option<HandOver>,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first iteration.
@@ -84,6 +89,10 @@ pub(super) async fn assemble(
     let (screen, live) = screen::screen(show, clock);
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
+        None => screen,
+    };
+    let screen = match &args.landing {
+        Some(landing) => landing.around(screen),
         None => screen,
     };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
@@ -109,8 +118,9 @@ pub(super) async fn assemble(
     let tier = (plan.chosen.tier, plan.chosen.programs.clone());
     let settings = &plan.settings;
     let secrets = SecretFiles::find(&at.place.repo, settings)?;
+    let signing = Signing::of(&at.place, settings, tier.0, Some(scratch.path()))?;
     let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), secrets)?;
-    let walls = Arc::new(walls);
+    let walls = Arc::new(walls.showing(signing.key_agent()));
     let screen = Screen { show, asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
@@ -119,10 +129,14 @@ pub(super) async fn assemble(
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
     recording.notices.extend(no_holdout);
     let on_end = plan.settings.on_end.clone();
-    let parts = Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, clock };
+    let only = plan.only.as_ref().map(criterion_name);
+    let parts =
+        Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
     let (mut parts, guards) = finish(at, directory, parts).await?;
     parts.ledger.holdout = holdout;
-    Ok(Assembled { parts, guards, on_end })
+    let hand_over = args.bundle.as_ref().zip(only);
+    let hand_over = hand_over.map(|(file, name)| HandOver::of(&parts, file, &name)).transpose()?;
+    Ok(Assembled { parts, guards, on_end, hand_over })
 }
 
 /// The gateway of a run that has one, with notices about it.
@@ -169,6 +183,7 @@ struct Prepared {
     beat: Heartbeat,
     recording: Recording,
     walls: Arc<RunWalls>,
+    signing: Signing,
     clock: Clock,
 }
 
@@ -178,22 +193,23 @@ async fn finish(
     directory: Option<&Path>,
     ready: Prepared,
 ) -> Result<(RunParts, RunGuards), Failure> {
-    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, clock } = ready;
+    let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, .. } = ready;
+    let (signing, clock) = (ready.signing, ready.clock);
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, .. } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, only, .. } =
+        plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let signing = unsigned(&at.place, walls.tier())?;
     let committer = committer(claim.identity.take(), &signing);
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
     notices.extend(at.remarks(&task));
-    notices.extend((!signing.is_empty()).then(|| UNSIGNED_COMMITS.to_owned()));
+    notices.extend(signing.notice().map(str::to_owned));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
     let places = (scratch.path(), at.place.root().join(at.layout.file(PROGRESS)));
@@ -256,7 +272,8 @@ async fn finish(
     };
     let providers = gateway.map(|gateway| gateway as Arc<dyn Providers>);
     let worker = worker((start, stops), &settings, command.kind, choice, providers);
-    let parts = RunParts { ledger, worker, jobs };
+    let only = only.map(|criterion| criterion.key);
+    let parts = RunParts { ledger, worker, jobs, only, handed_in: None };
     let guards = RunGuards {
         folder: claim.folder,
         run: claim.run,
@@ -402,7 +419,7 @@ struct Committer {
 
 /// Children get the identity that git gives the human here: in a sandbox, git may not find the
 /// files that this depends on.
-fn committer(known: Option<Identity>, signing: &[(String, String)]) -> Committer {
+fn committer(known: Option<Identity>, signing: &Signing) -> Committer {
     let notice = match &known {
         Some(_) => None,
         None => {
@@ -411,16 +428,11 @@ fn committer(known: Option<Identity>, signing: &[(String, String)]) -> Committer
         }
     };
     let identity = known.unwrap_or_else(Identity::of_the_runner);
-    let variables = [&launch::owned(identity.environment())[..], signing].concat();
-    let of_checks = if notice.is_none() { signing.to_vec() } else { variables.clone() };
+    let person = launch::owned(identity.environment()).to_vec();
+    let variables = [person.clone(), signing.variables()].concat();
+    let unnamed = if notice.is_some() { person } else { Vec::new() };
+    let of_checks = [unnamed, signing.of_checks()].concat();
     Committer { identity, notice, variables, of_checks }
-}
-
-/// The variables that keep git from signing in a sandbox, which hides the keys; none if git does
-/// not sign here.
-pub(super) fn unsigned(place: &RepoContext, tier: Tier) -> Result<Vec<(String, String)>, Failure> {
-    let signs = tier.is_sandboxed() && place.repo.signs(&environment::variable)?;
-    Ok(if signs { launch::owned(UNSIGNED) } else { Vec::new() })
 }
 
 /// The layout whose commits begin as the settings say.

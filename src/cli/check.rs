@@ -8,7 +8,7 @@ use super::args::TaskArgs;
 use super::assemble;
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::print::{complain, say, say_json};
+use super::print::{annotate, complain, say, say_json};
 use super::told::Told;
 use crate::config::LayerSettings;
 use crate::engine::next_ready;
@@ -43,6 +43,11 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
     }
     if let Some(failure) = refusal {
         complain(&format!("\n{failure}"));
+    }
+    let file = at.layout.file(task::TASK_FILE).display().to_string();
+    for found in &task.diagnostics {
+        let kind = if found.severity == Severity::Error { "error" } else { "warning" };
+        annotate(kind, Some((&file, found.line)), &found.message);
     }
     Ok(code)
 }

@@ -9,6 +9,7 @@ mod bridge;
 mod commit_hooks;
 mod finding;
 mod other_agent;
+mod token;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use super::launch::{self, Start};
 use super::models::{self, ModelChoice};
 use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
+use super::signing::Signing;
 use super::tier::{self, Chosen};
 use super::{assemble, environment};
 use crate::agent::{
@@ -89,7 +91,8 @@ fn look(
     let chosen = tier::choose(settings.sandbox, place.root());
     let of_task = at.as_ref().and_then(|at| at.as_ref().ok());
     repository(&place, of_task, &settings, findings);
-    findings.extend(chosen.as_ref().ok().and_then(|chosen| signing(&place, chosen.tier)));
+    findings
+        .extend(chosen.as_ref().ok().and_then(|chosen| signing(&place, &settings, chosen.tier)));
     findings.extend(commit_hooks::findings(&place, of_task, &settings));
     findings.extend(lock(&place));
     match assemble::templates(&place) {
@@ -113,6 +116,9 @@ fn look(
     if let Some(notice) = &choice.notice {
         let hint = "list the models with `copilot help config`, and name one with --model";
         findings.push(DoctorFinding::note("model", notice.trim_start_matches("model: "), hint));
+    }
+    if settings.agent.is_none() && !launch::own_provider() {
+        findings.extend(token::finding(&environment::variable));
     }
     match command {
         Ok(command) => match runtime() {
@@ -180,11 +186,23 @@ fn repository(
     }
 }
 
-/// Whether commits will be unsigned although git signs here.
-fn signing(place: &RepoContext, tier: Tier) -> Option<DoctorFinding> {
-    let unsigned = assemble::unsigned(place, tier).is_ok_and(|variables| !variables.is_empty());
-    let hint = "sign them in the morning, or run with `--sandbox=off`";
-    unsigned.then(|| DoctorFinding::note("signing", assemble::UNSIGNED_COMMITS, hint))
+/// Whether commits will be signed, if git or the settings want that.
+fn signing(place: &RepoContext, settings: &Settings, tier: Tier) -> Option<DoctorFinding> {
+    let signing = match Signing::of(place, settings, tier, None) {
+        Ok(signing) => signing,
+        Err(failure) => return Some(DoctorFinding::bad("signing", &failure)),
+    };
+    let notice = signing.notice()?;
+    Some(match signing {
+        Signing::Agent(_) => DoctorFinding::good("signing", notice),
+        Signing::Hidden => {
+            let hint = "sign them in the morning, or run with `--sign` or `--sandbox=off`";
+            DoctorFinding::note("signing", notice, hint)
+        }
+        Signing::AsUsual { .. } => {
+            DoctorFinding::note("signing", notice, "set `commit.gpgSign` with `git config`")
+        }
+    })
 }
 
 /// The run that works here.

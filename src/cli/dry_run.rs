@@ -42,7 +42,9 @@ pub(super) fn dry_run(
     assemble::has_checks(at, task, settings, &state)?;
     let limits = assemble::limits(settings);
     let dry = DryRun { at, plan, state };
-    let first = match next(task, &dry.state, &Spent::default(), &limits) {
+    let only = plan.only.as_ref().map(NextStep::Work);
+    let step = only.unwrap_or_else(|| next(task, &dry.state, &Spent::default(), &limits));
+    let first = match step {
         NextStep::Work(criterion) => Ok(criterion),
         NextStep::Stop(outcome) => Err(outcome),
         NextStep::Prove => Err(dry.end()),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::args::InitArgs;
 use super::assemble;
+use super::ci::workflow;
 use super::command_names::start_command;
 use super::context::{RepoContext, TASKS};
 use super::failure::Failure;
@@ -24,6 +25,9 @@ const INSTRUCTIONS: &str = ".github/copilot-instructions.md";
 /// Creates the files that are missing, and lists all of them.
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
+    if args.ci {
+        return workflow(&place, args);
+    }
     let templates = assemble::templates(&place)?;
     let mut files = Vec::new();
     let issue = match (&args.from_file, args.from_issue) {

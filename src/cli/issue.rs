@@ -22,6 +22,7 @@ pub(super) struct Issue {
     body: String,
     /// Its number and address, as far as known.
     from: String,
+    number: Option<u64>,
 }
 
 impl Issue {
@@ -64,14 +65,22 @@ impl Issue {
             return Err(invalid("it has no `title`".to_owned()));
         }
         let address = ["url", "html_url"].map(text).into_iter().find(|it| it.starts_with("https:"));
-        let number = issue["number"].as_u64().map(|number| format!("Issue #{number}"));
-        let from = [number, address].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        Ok(Self { title, body: text("body"), from })
+        let number = issue["number"].as_u64();
+        let from = [number.map(|number| format!("Issue #{number}")), address]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ");
+        Ok(Self { title, body: text("body"), from, number })
     }
 
     /// A name for its task.
     pub(super) fn name(&self) -> String {
         slug(&self.title)
+    }
+
+    pub(super) fn number(&self) -> Option<u64> {
+        self.number
     }
 
     /// Its TASK.md.

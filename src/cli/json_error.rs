@@ -39,8 +39,8 @@ impl JsonError {
         Some(Self(match words.get(1)?.to_str()? {
             "check" => JsonShape::Task,
             "log" | "run" | "demo" | "gateway" | "orchestrate" => JsonShape::Lines,
-            "plan" | "report" | "status" | "init" | "retry" | "accept" | "tick" | "verify"
-            | "rehearse" | "doctor" | "policy" | "hooks" => JsonShape::Object,
+            "plan" | "report" | "status" | "list" | "land" | "init" | "retry" | "accept"
+            | "tick" | "verify" | "rehearse" | "doctor" | "policy" | "hooks" => JsonShape::Object,
             other if is_command(other) => return None,
             // Without a command it is a run.
             _ => JsonShape::Lines,

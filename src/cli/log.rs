@@ -9,7 +9,7 @@ use super::args::LogArgs;
 use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
-use super::print::complain;
+use super::print::{Unarmed, complain};
 use super::runtime::runtime;
 use super::told::{last_told, unreadable};
 use crate::engine::runs_of;
@@ -23,7 +23,7 @@ use crate::task::TaskError;
 pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let journal = journal(&place, directory, args.of.as_deref())?;
-    let out = Box::new(std::io::stdout());
+    let out = Box::new(Unarmed::new(std::io::stdout()));
     let mut reporter: Box<dyn Reporter> = if args.json {
         Box::new(Json::new(out))
     } else if args.stream.is_some() {
@@ -77,7 +77,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
 fn say_why(kind: &EventKind) -> std::io::Result<()> {
     let EventKind::RunEnded { outcome, .. } = kind else { return Ok(()) };
     let lines: String = details(outcome).map(|line| format!("  {line}\n")).collect();
-    std::io::stdout().write_all(lines.as_bytes())
+    Unarmed::new(std::io::stdout()).write_all(lines.as_bytes())
 }
 
 /// Is the event in the stream that was asked for, if one was?

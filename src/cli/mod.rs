@@ -12,6 +12,7 @@ mod assemble;
 mod audit;
 mod canary;
 mod check;
+mod ci;
 mod classify;
 mod code_task;
 mod command_names;
@@ -27,6 +28,7 @@ mod failure;
 mod gateway;
 mod gc;
 mod guardian;
+mod hand_over;
 mod harness;
 mod holdout;
 mod hook;
@@ -35,7 +37,10 @@ mod inert;
 mod init;
 mod issue;
 mod json_error;
+mod land;
+mod landing;
 mod launch;
+mod list;
 mod log;
 mod loopback;
 mod mcp;
@@ -69,8 +74,10 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod signing;
 mod standing;
 mod status;
+mod step;
 mod tell_plan;
 mod tell_run;
 mod tick;
@@ -94,7 +101,7 @@ use tracing_subscriber::prelude::*;
 use self::args::{Cli, Command, HoldoutCommand};
 use self::failure::Failure;
 use self::json_error::{JsonError, misunderstood};
-use self::print::{RedactedLog, complain};
+use self::print::{RedactedLog, annotate, complain};
 use crate::guard::GUARD_THREAD;
 pub use exit::document;
 
@@ -124,6 +131,7 @@ pub fn main() -> ProcessExit {
                 asked.answer(task.as_deref(), &failure);
             }
             complain(&failure.to_string());
+            annotate("error", None, &failure.to_string());
             ProcessExit::from(failure.code.number())
         }
     }
@@ -161,6 +169,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Orchestrate(args)) => orchestrate::orchestrate(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
+        Some(Command::Land(args)) => land::land(directory, &args),
+        Some(Command::List(args)) => list::list(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
         Some(Command::Report(args)) => report::report(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),
@@ -182,6 +192,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Copilot(args)) => copilot::copilot(directory, &args),
         Some(Command::CodeTask) => code_task::code_task(directory),
         Some(Command::Mcp(command)) => mcp::mcp(directory, &command),
+        Some(Command::Ci(command)) => ci::ci(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

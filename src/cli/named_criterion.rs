@@ -1,7 +1,8 @@
-//! The criterion that a user names by its line or its text.
+//! The criterion that a user names by its `id`, its line, or its text, or as a matrix names it.
 
 use super::command_names::nearest;
 use super::failure::Failure;
+use crate::engine::criterion_name;
 use crate::model::{Criterion, ExitCode, Task, in_quotes};
 use crate::task;
 
@@ -12,8 +13,10 @@ use crate::task;
 pub(super) fn named<'t>(task: &'t Task, name: &str) -> Result<Vec<&'t Criterion>, Failure> {
     let line = name.parse::<usize>().ok();
     let of_line = line.and_then(|line| task::at_line(task, line));
-    let by_text = || task.criteria.iter().filter(|it| it.key.text == name).collect::<Vec<_>>();
-    let found = of_line.map_or_else(by_text, |it| vec![it]);
+    let all = || task.criteria.iter();
+    let by_text = || all().filter(|it| it.key.text == name).collect::<Vec<_>>();
+    let by_name = all().find(|it| criterion_name(it) == name);
+    let found = of_line.or(by_name).map_or_else(by_text, |it| vec![it]);
     if !found.is_empty() {
         return Ok(found);
     }

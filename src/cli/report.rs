@@ -1,21 +1,21 @@
 //! `report`: all that there is to say of a run, the morning after.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::ReportArgs;
 use super::context::{RepoContext, TaskContext};
-use super::environment::{redactor, variable};
+use super::environment::redactor;
 use super::failure::Failure;
 use super::log::journal;
-use super::print::{say, say_json};
+use super::print::{annotate, say, say_json};
+use super::step::to_file;
 use super::told::{Told, nothing_yet, unreadable};
 use crate::engine::layout_of;
 use crate::events::{Rollup, first};
 use crate::model::EventKind;
 use crate::report::{Night, html, markdown, text};
 use crate::sys::{Durability, FileMode, atomic};
+use crate::task::TASK_FILE;
 
 /// The file that a step of a workflow writes its summary to.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -30,11 +30,14 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
     } else if args.md {
         let page = redactor().redact_str(&markdown(&night)).into_owned();
         say(&page);
-        if let Some(path) = variable(STEP_SUMMARY).filter(|path| !path.is_empty()) {
-            let path = PathBuf::from(path);
-            let opened = OpenOptions::new().append(true).create(true).open(&path);
-            let written = opened.and_then(|mut file| file.write_all(page.as_bytes()));
-            written.map_err(|error| Failure::cannot_write(&path, &error))?;
+        to_file(STEP_SUMMARY, &page)?;
+        if let Ok(at) = TaskContext::find(directory, &night.task) {
+            let file = at.layout.file(TASK_FILE).display().to_string();
+            for row in night.criteria.iter().filter(|row| !row.checked) {
+                let why =
+                    row.reason.iter().map(|why| format!("{}: {}: {why}", row.standing, row.text));
+                why.for_each(|why| annotate("error", Some((&file, row.line)), &why));
+            }
         }
     } else if let Some(path) = &args.html {
         let page = redactor().redact_str(&html(&night)).into_owned();

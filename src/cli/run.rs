@@ -72,14 +72,17 @@ pub(super) fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<BegunRun
 
 /// Runs the assembled run to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
-    let Assembled { parts, guards, on_end } = assembled;
+    let Assembled { parts, guards, on_end, hand_over } = assembled;
     let (folder, root) = (guards.folder.clone(), parts.ledger.repo.root().to_owned());
     // The process ends soon: to free what is known about a large repository takes tens of
     // milliseconds.
     std::mem::forget(Arc::clone(&parts.ledger.repo));
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
+    let outcome = outcome.map_err(Failure::from).and_then(|outcome| {
+        hand_over.map_or(Ok(()), |it| it.write(&outcome))?;
+        Ok(outcome)
+    });
     guards.end().await;
-    let outcome = outcome.map_err(Failure::from);
     if let Some(command) = on_end {
         let code = outcome.as_ref().map_or_else(|it| it.code.number(), Outcome::exit_code);
         on_end::tell(&command, &root, &folder, code).await;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::print::Unarmed;
 use super::tell_run::TellRun;
 use crate::model::Reporter;
 use crate::report::{ActivityLog, Console, CostLog, Json, LiveLine, Plain, ProgressMd};
@@ -46,7 +47,7 @@ fn files(root: &Path, layout: &Layout, clock: Clock) -> (ProgressMd, ActivityLog
 
 /// The reporter that prints, and the live line, if it draws one.
 pub(super) fn screen(show: Show, clock: Clock) -> (Box<dyn Reporter>, Option<LiveLine>) {
-    let out = || Box::new(std::io::stdout());
+    let out = || Box::new(Unarmed::new(std::io::stdout()));
     match show {
         Show::Json => (Box::new(Json::new(out())), None),
         Show::Run => (Box::new(TellRun), None),

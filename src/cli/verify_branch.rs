@@ -28,7 +28,23 @@ use crate::verify::{
 
 /// Judges a branch.
 pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, Failure> {
-    let place = RepoContext::find(directory)?;
+    verified(RepoContext::find(directory)?, args, |report| {
+        if args.json {
+            say_json(&report.json());
+        } else {
+            say(&report.text());
+            report.annotate();
+        }
+        report.exit_code()
+    })
+}
+
+/// Judges a branch, and tells the result.
+pub(super) fn verified<T>(
+    place: RepoContext,
+    args: &VerifyArgs,
+    tell: impl FnOnce(&Report<'_>) -> T,
+) -> Result<T, Failure> {
     let Ends { upstream, base, head } = ends(&place, args)?;
     let trees = [&base, &upstream].map(|commit| format!("{}^{{tree}}", commit.as_str()));
     let branch = format!("{}..{}", base.as_str(), head.as_str());
@@ -69,13 +85,35 @@ pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, 
             )))??
         }
     };
-    let report = Report::new(&at, args, (&base, &head), &seen, &claims, &task, derived)?;
-    if args.json {
-        say_json(&report.json());
-    } else {
-        say(&report.text());
-    }
-    Ok(report.exit_code())
+    Ok(tell(&Report::new(&at, args, (&base, &head), &seen, &claims, &task, derived)?))
+}
+
+/// The last commit of a branch that ticks a criterion, or that only records follow up to it; else
+/// the base with the records after it.
+pub(super) fn proven_end(place: RepoContext, args: &VerifyArgs) -> Result<Oid, Failure> {
+    let Ends { base, head, .. } = ends(&place, args)?;
+    let at = task_at(place, args, (&base, &head))?;
+    let seen = seen(&at, &base, &head)?;
+    let ticks = claims(&seen, &at.layout, false).into_iter().flat_map(|claims| claims.ticks);
+    let last = ticks.map(|tick| tick.at).max().unwrap_or(0);
+    let is_record = |seen: &&Seen| {
+        seen.commit.changes.iter().all(|change| at.layout.is_state_file(&change.path))
+    };
+    let records = seen[last + 1..].iter().take_while(is_record).count();
+    Ok(seen[last + records].commit.id.clone())
+}
+
+/// TASK.md as the branch adds it; none if the base has it.
+pub(super) fn first_task(
+    place: RepoContext,
+    args: &VerifyArgs,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let Ends { base, head, .. } = ends(&place, args)?;
+    let at = task_at(place, args, (&base, &head))?;
+    let first = seen(&at, &base, &head)?.into_iter().position(|seen| seen.task.is_some());
+    let Some(first) = first.filter(|first| *first > 0) else { return Ok(None) };
+    let commit = &at.place.repo.branch(&base, &head)?[first].id;
+    Ok(at.place.repo.held(commit, &at.layout.file(TASK_FILE))?)
 }
 
 async fn derive_in_room(

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::secret_files::SecretFiles;
+use super::signing::KeyAgent;
 use super::view::{
     Ground, agent_settings, credentials, git_folders, open_folder, protected_of, tokens,
     tokens_hidden, unreached, view,
@@ -38,6 +39,8 @@ pub(super) struct RunWalls {
     /// writes.
     editable: [PathBuf; 3],
     redactor: Arc<Redactor>,
+    /// The human's key agent, where the agent's commands may use it.
+    keys: KeyAgent,
     /// Notices about the preparations.
     notice: Option<String>,
     number: AtomicU32,
@@ -138,7 +141,13 @@ impl RunWalls {
         let number = AtomicU32::new(0);
         let group = || ControlGroup::make().map(Arc::new);
         let programs = Programs { group: (tier != Tier::Off).then(group).flatten(), ..programs };
-        Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
+        let keys = KeyAgent::default();
+        Ok(Self { tier, programs, view, editable, redactor, keys, notice: None, number })
+    }
+
+    /// The same, with a key agent that the agent's commands may use.
+    pub(super) fn showing(self, keys: KeyAgent) -> Self {
+        Self { keys, ..self }
     }
 
     /// Prepares the working tree for an agent.
@@ -196,7 +205,7 @@ impl RunWalls {
                 view.network = Network::Host;
                 let overlay = self.overlay("agent");
                 self.prepare(&overlay)?;
-                Walls::Namespaces(whole(&view, overlay, &own))
+                self.signing(Walls::Namespaces(whole(&view, overlay, &own)))
             }
             (Tier::Partial, AgentKind::Copilot) => {
                 let own = self.copilot(command);
@@ -220,7 +229,7 @@ impl RunWalls {
                 view.network = Network::Host;
                 let mut limits = self.limits(&view)?;
                 limits.writable.extend(own.writable);
-                Walls::Landlock(limits)
+                self.signing(Walls::Landlock(limits))
             }
         };
         let inner = std::iter::once(command.program.clone().into_os_string())
@@ -313,10 +322,28 @@ impl RunWalls {
 
     /// The sandboxes for the commands of a session.
     fn session(&self, view: &View, home: &Overlay) -> Result<Walls, SandboxError> {
-        Ok(match self.tier {
+        Ok(self.signing(match self.tier {
             Tier::Full => Walls::Namespaces(full(view, home.clone())),
             Tier::Partial | Tier::Off => Walls::Landlock(self.limits(view)?),
-        })
+        }))
+    }
+
+    /// Shows the key agent. Where it is gone, no sandbox starts, and no attempt is charged.
+    fn signing(&self, mut walls: Walls) -> Walls {
+        let KeyAgent { shown, folder, .. } = &self.keys;
+        match &mut walls {
+            Walls::Namespaces(profile) => {
+                let shown = shown.iter().cloned();
+                profile.mounts.extend(shown.map(|(from, at)| Bind::ReadOnly { from, at }));
+                profile.mounts.extend(folder.iter().map(Bind::writable));
+            }
+            Walls::Landlock(limits) => {
+                let shown = shown.iter().map(|(from, _)| from);
+                limits.readable.iter_mut().for_each(|all| all.extend(shown.clone().cloned()));
+                limits.writable.extend(folder.clone());
+            }
+        }
+        walls
     }
 
     /// Starts the sandbox of one check in a proof room. HOME keeps the writes of earlier checks of

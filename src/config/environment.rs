@@ -54,6 +54,7 @@ pub fn from_environment(
         allow_dirty: variables.flag("ALLOW_DIRTY")?,
         lenient: variables.flag("LENIENT")?,
         require_checks: variables.flag("REQUIRE_CHECKS")?,
+        sign: variables.flag("SIGN")?,
         baseline: variables.turned("BASELINE")?,
         stop_check: variables.turned("STOP_CHECK")?,
         lessons: variables.turned("LESSONS")?,

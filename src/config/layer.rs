@@ -98,6 +98,8 @@ pub struct LayerSettings {
     pub lenient: Option<bool>,
     /// Refuse criteria that only a commit speaks for.
     pub require_checks: Option<bool>,
+    /// Let the human's key agent sign the agent's commits.
+    pub sign: Option<bool>,
     /// Run the verify commands once before the work.
     pub baseline: Option<bool>,
     /// Check the work when the agent wants to end its turn, and send back the problems.

@@ -65,6 +65,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         escalate: settings.escalate.clone(),
         commit_prefix: settings.commit_prefix.clone(),
         require_checks: settings.require_checks,
+        sign: settings.sign,
         write_scope: settings.write_scope,
         proof: settings.proof,
         harness: settings.harness.clone(),

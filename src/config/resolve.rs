@@ -208,6 +208,8 @@ settings! {
     lenient: bool = false, bool::to_string;
     /// Refuse criteria that only a commit speaks for.
     require_checks: bool = false, bool::to_string;
+    /// Let the human's key agent sign the agent's commits.
+    sign: bool = false, bool::to_string;
     /// Run the verify commands once before the work.
     baseline: bool = true, bool::to_string;
     /// Check the work when the agent wants to end its turn, and send back the problems.

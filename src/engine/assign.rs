@@ -238,8 +238,10 @@ impl Run {
                 let next = kept.as_ref().map_or(0, |saved| saved.number.saturating_add(1));
                 self.ledger.state.attempt_refs = self.ledger.state.attempt_refs.max(next);
                 let AtWork { key, base, events, .. } = at;
-                let (work, counted) = (*work, false);
-                workers.queue.push(Delivery { worker, key, base, events, kept, counted, work });
+                let (work, counted, from_afar) = (*work, false, false);
+                let delivery =
+                    Delivery { worker, key, base, events, kept, from_afar, counted, work };
+                workers.queue.push(delivery);
             }
             Heard::Obsolete => seat.work = None,
             Heard::CannotGoOn(reason) => {

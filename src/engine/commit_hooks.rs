@@ -7,20 +7,31 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::ledger::Ledger;
-use crate::model::{FindingKind, Verdict};
-use crate::verify::{RefusedCommit, TreeEdit, TriedCommit};
+use crate::model::{FindingKind, Task, Verdict};
+use crate::task::{Tick, tick};
+use crate::verify::{EntryKind, Layout, RefusedCommit, TASK, TreeEdit, TriedCommit};
 
 /// Types of conventional commits. The first one makes no release anywhere.
 const TYPES: [&str; 2] = ["chore:", "feat:"];
 
+/// What a first commit changes, besides its work: TASK.md with one more tick.
+pub fn first_tick(task: &Task, layout: &Layout) -> Vec<TreeEdit> {
+    let open = task.criteria.iter().find(|criterion| !criterion.checked);
+    let ticked = open.and_then(|it| tick(task.source.as_bytes(), it.mark, Tick::Done).ok());
+    let (path, kind) = (layout.file(TASK).into(), EntryKind::Regular { executable: false });
+    ticked.map(|bytes| TreeEdit::Write { path, kind, bytes }).into_iter().collect()
+}
+
 impl Ledger {
-    /// Tries the hooks on an empty commit with a message as the agent is told to write them.
+    /// Tries the hooks on a commit of the first tick, with a message as the agent is told to write
+    /// them: those that format files change what every commit of the run has.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
-        let refused = self.refused_by_hooks(&[]).await?;
+        let ticked = first_tick(&self.task()?, &self.parts.layout);
+        let refused = self.refused_by_hooks(&ticked).await?;
         let title = refused.iter().find(|commit| commit.is_about_its_message());
         self.commit_hooks = match title {
             Some(commit) if self.parts.layout.has_no_prefix() => {
-                self.with_a_type(commit).await?.unwrap_or(refused)
+                self.with_a_type(commit, &ticked).await?.unwrap_or(refused)
             }
             Some(_) | None => refused,
         };
@@ -35,11 +46,12 @@ impl Ledger {
     async fn with_a_type(
         &mut self,
         refused: &RefusedCommit,
+        ticked: &[TreeEdit],
     ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
         let plain = self.parts.layout.clone();
         for start in TYPES {
             self.parts.layout = plain.clone().with_commit_prefix(start);
-            let now = self.refused_by_hooks(&[]).await;
+            let now = self.refused_by_hooks(ticked).await;
             if let Ok(now) = now
                 && !now.iter().any(RefusedCommit::is_about_its_message)
             {
@@ -75,9 +87,12 @@ impl Ledger {
         }
         match self.refused_by_hooks(&left).await {
             Ok(refused) => {
-                for what in refused.iter().map(RefusedCommit::what) {
-                    let more = format!(" When the runner tried it, {what}");
-                    verdict.findings[at].message.push_str(&more);
+                let (when, told) = match refused.is_empty() {
+                    true => ("Before the first turn", &self.commit_hooks),
+                    false => ("When the runner tried it", &refused),
+                };
+                for what in told.iter().map(RefusedCommit::what) {
+                    verdict.findings[at].message.push_str(&format!(" {when}, {what}"));
                 }
             }
             // What a room cannot show is no reason to end a run.

@@ -86,6 +86,16 @@ pub struct Jobs {
     pub hire: Hire,
 }
 
+impl Jobs {
+    /// No workers: what lands is from elsewhere.
+    pub(super) fn none() -> Self {
+        let nobody = "nobody works in this run".to_owned();
+        let hire: Hire =
+            Box::new(move |number, _, _| Err(EngineError::Worker { number, how: nobody.clone() }));
+        Self { most: NonZeroUsize::MIN, hire }
+    }
+}
+
 /// The workers, and what they handed in.
 pub(super) struct Workers {
     pub(super) jobs: Jobs,
@@ -163,6 +173,8 @@ pub(super) struct Delivery {
     pub(super) events: Vec<EventKind>,
     /// Where it is kept; none if nothing was done.
     pub(super) kept: Option<SavedAttempt>,
+    /// It is from another machine, so that only its commits count as evidence.
+    pub(super) from_afar: bool,
     /// Its iteration was counted.
     pub(super) counted: bool,
     pub(super) work: HandedIn,
@@ -182,6 +194,23 @@ impl Delivery {
     pub(super) fn kept_as(&self) -> &str {
         self.kept.as_ref().map_or(self.work.head.as_str(), |kept| &kept.name)
     }
+}
+
+/// The work of another machine on a criterion.
+#[derive(Clone, Debug)]
+pub struct ForeignWork {
+    /// The criterion.
+    pub key: CriterionKey,
+    /// Where it left the branch.
+    pub base: Oid,
+    /// Its last commit that is more than records.
+    pub head: Oid,
+    /// The ref that keeps it here, with that machine's records.
+    pub kept: SavedAttempt,
+    /// The machine says that it is done.
+    pub done: bool,
+    /// Attempts that failed there.
+    pub attempts: u32,
 }
 
 /// Keeps what a worker did, if it did something.

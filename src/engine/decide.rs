@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::order::is_ready;
 use crate::model::{
-    Criterion, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task, TaskState, Verdict,
-    VerdictResult, Weight,
+    Criterion, CriterionKey, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task, TaskState,
+    Verdict, VerdictResult, Weight,
 };
 
 /// Inconclusive verdicts in a row that end a run.
@@ -83,7 +83,33 @@ pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limit
 
 /// The first open criterion that waits for nothing.
 pub fn next_ready<'a>(task: &'a Task, state: &TaskState) -> Option<&'a Criterion> {
-    open_criteria(task, state).find(|it| is_ready(it, task, state))
+    ready(task, state).next()
+}
+
+/// The open criteria that wait for nothing, in the order of the file.
+pub fn ready<'a>(task: &'a Task, state: &TaskState) -> impl Iterator<Item = &'a Criterion> {
+    open_criteria(task, state).filter(|it| is_ready(it, task, state))
+}
+
+/// The next step of a run that works on one criterion alone.
+pub(super) fn next_only<'a>(
+    only: &CriterionKey,
+    task: &'a Task,
+    state: &TaskState,
+    (spent, limits): (&Spent, &Limits),
+) -> NextStep<'a> {
+    if let Some(criterion) = ready(task, state).find(|it| it.key == *only) {
+        return match reached(spent, limits) {
+            Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
+            None => NextStep::Work(criterion),
+        };
+    }
+    let is_proven = task.criteria.iter().any(|it| it.key == *only && it.checked)
+        && state.find(only).is_some_and(|entry| entry.proof.is_some());
+    NextStep::Stop(match is_proven {
+        true => Outcome::Proven,
+        false => Outcome::Stuck { reason: format!("{} is not proven.", only.quoted()) },
+    })
 }
 
 /// The criteria that are left to work on: unchecked, and not waiting for a human.
@@ -184,7 +210,7 @@ pub fn after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CriterionKey, Finding, Proof, TaskSettings};
+    use crate::model::{Finding, Proof, TaskSettings};
 
     const LIMITS: Limits = Limits {
         iterations: 5,

@@ -6,20 +6,22 @@
 use std::path::{Path, PathBuf};
 
 use super::EngineError;
+use super::crew::Delivery;
 use super::iteration::{Completion, Iteration};
 use super::ledger::Ledger;
 use super::proof::{About, ProofDepth};
 use crate::agent::AgentKind;
 use crate::guard::committed_secret;
 use crate::model::{
-    Attribution, ChangeKind, CheckResult, CriterionKey, EventKind, Evidence, FirstStatus, History,
-    PathChange, ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
+    Attribution, ChangeKind, CheckResult, Checkpoint, CriterionKey, EventKind, Evidence,
+    FirstStatus, History, PathChange, ProofMode, ReadBack, Record as _, TaskEdit, TaskFileChange,
+    Tier, Turn, Verdict,
 };
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, PlannedCheck,
-    Proved, Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, is_git_setting, judge,
-    keep_list, plan, run_checks,
+    Proved, Purpose, StateFiles, Status, VerifyError, Warmth, collect, collect_commits,
+    edited_meanwhile, is_git_setting, judge, keep_list, plan, run_checks,
 };
 
 impl Ledger {
@@ -30,6 +32,39 @@ impl Ledger {
         turn: &Turn,
     ) -> Result<Collected, EngineError> {
         let parts = &self.parts;
+        let at = (&iteration.checkpoint, turn);
+        let mut collected =
+            self.with_inputs(iteration, at, |inputs| collect(parts.repo.as_ref(), inputs))?;
+        collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
+        collected.evidence.around = parts.around.changed()?;
+        Ok(collected)
+    }
+
+    /// The evidence of work that was handed in: a worker's own, or, from another machine, what its
+    /// commits tell.
+    pub(super) fn evidence_of(
+        &self,
+        iteration: &Iteration,
+        delivery: &Delivery,
+    ) -> Result<Evidence, EngineError> {
+        if !delivery.from_afar {
+            return Ok(delivery.work.evidence.clone());
+        }
+        let (head, branch) = (delivery.base.clone(), iteration.checkpoint.branch.clone());
+        let (begun, turn) = (Checkpoint { head, branch }, Turn::default());
+        self.with_inputs(iteration, (&begun, &turn), |inputs| {
+            collect_commits(self.parts.repo.as_ref(), inputs, &delivery.work.head)
+        })
+    }
+
+    /// What is known of a turn besides its results.
+    fn with_inputs<T>(
+        &self,
+        iteration: &Iteration,
+        (checkpoint, turn): (&Checkpoint, &Turn),
+        collect: impl FnOnce(&Inputs<'_>) -> Result<T, VerifyError>,
+    ) -> Result<T, EngineError> {
+        let parts = &self.parts;
         let focus = &iteration.criterion.key;
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
         let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
@@ -39,32 +74,27 @@ impl Ledger {
             None => false,
         };
         let everything = plan(&iteration.task, CheckPhase::Baseline, self.baseline.millis());
-        let mut collected = collect(
-            parts.repo.as_ref(),
-            &Inputs {
-                layout: &parts.layout,
-                focus,
-                checkpoint: &iteration.checkpoint,
-                origin: &iteration.origin,
-                state: &iteration.files,
-                settings: &iteration.settings,
-                human: &parts.preflight.human,
-                artefacts: &self.artefacts,
-                protection: &iteration.protection,
-                writes: &self.writes(iteration),
-                sealed: self.is_sealed(iteration),
-                edits: &self.edits(iteration),
-                undecided: &turn.undecided,
-                secret: &committed_secret,
-                date: &iteration.date.to_string(),
-                before: &self.baseline.of(&everything),
-                proven: &proven,
-                worked_before,
-                compare: &self.compare(focus),
-            },
-        )?;
-        collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
-        collected.evidence.around = parts.around.changed()?;
+        let collected = collect(&Inputs {
+            layout: &parts.layout,
+            focus,
+            checkpoint,
+            origin: &iteration.origin,
+            state: &iteration.files,
+            settings: &iteration.settings,
+            human: &parts.preflight.human,
+            artefacts: &self.artefacts,
+            protection: &iteration.protection,
+            writes: &self.writes(iteration),
+            sealed: self.is_sealed(iteration),
+            edits: &self.edits(iteration),
+            undecided: &turn.undecided,
+            secret: &committed_secret,
+            date: &iteration.date.to_string(),
+            before: &self.baseline.of(&everything),
+            proven: &proven,
+            worked_before,
+            compare: &self.compare(focus),
+        })?;
         Ok(collected)
     }
 

@@ -106,7 +106,7 @@ impl Ledger {
         }
         let key = &delivery.key;
         self.denials.entry(key.clone()).or_default().extend(&delivery.work.denials);
-        let mut evidence = delivery.work.evidence.clone();
+        let mut evidence = self.evidence_of(&iteration, &delivery)?;
         let mut verdict = self.judge(&evidence);
         let (mut merged, mut clash, mut could_not_run) = (None, None, None);
         if worth_checking(&evidence, completion) && !verdict.tampered() {

@@ -18,6 +18,7 @@ mod evaluate;
 mod evidence;
 mod finish;
 mod guard_rules;
+mod handed_in;
 mod harness;
 mod held;
 mod holdout;
@@ -57,10 +58,12 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use crew::{Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
+pub use commit_hooks::first_tick;
+pub use crew::{ForeignWork, Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{
-    Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ticked_without_proof,
+    Consequence, Limits, NextStep, OnFatal, Spent, after, next, next_ready, ready,
+    ticked_without_proof,
 };
 pub use error::EngineError;
 pub use finish::is_about_held_work;
@@ -79,5 +82,6 @@ pub use resume::resume;
 pub use resumed::Resumed;
 pub use run::{Run, RunParts};
 pub use state::{BrokenState, StoredState, load as load_state};
+pub use stuck::criterion_name;
 pub use supervisor::{PremiumOf, Starter, WorkerParts};
 pub use wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::crew::{Jobs, Workers};
-use super::decide::{NextStep, next};
+use super::crew::{ForeignWork, Jobs, Workers};
+use super::decide::{NextStep, next, next_only};
 use super::ledger::{Ledger, LedgerParts};
 use super::schedule::{Step, schedule};
 use super::supervisor::{Worker, WorkerParts};
-use crate::model::{Outcome, Task};
+use crate::model::{CriterionKey, Outcome, Task};
 use crate::verify::VerifyError;
 
 /// Everything a run is made of.
@@ -20,6 +20,10 @@ pub struct RunParts {
     pub worker: WorkerParts,
     /// The workers, if there are several jobs.
     pub jobs: Option<Jobs>,
+    /// The only criterion to work on.
+    pub only: Option<CriterionKey>,
+    /// The work of other machines, for a run that does nothing but land it.
+    pub handed_in: Option<Vec<ForeignWork>>,
 }
 
 /// A run in progress.
@@ -29,6 +33,8 @@ pub struct Run {
     pub(super) worker: Worker,
     /// The workers, if there are several jobs.
     pub(super) workers: Option<Workers>,
+    only: Option<CriterionKey>,
+    handed_in: Option<Vec<ForeignWork>>,
 }
 
 impl Run {
@@ -36,11 +42,15 @@ impl Run {
     ///
     /// # Errors
     /// If state.json cannot be read.
-    pub fn new(RunParts { ledger, worker, jobs }: RunParts) -> Result<Self, EngineError> {
+    pub fn new(parts: RunParts) -> Result<Self, EngineError> {
+        let RunParts { ledger, worker, jobs, only, handed_in } = parts;
+        let jobs = jobs.or_else(|| handed_in.is_some().then(Jobs::none));
         Ok(Self {
             ledger: Ledger::new(ledger, jobs.is_none())?,
             worker: Worker::new(worker),
             workers: jobs.map(Workers::new),
+            only,
+            handed_in,
         })
     }
 
@@ -86,6 +96,9 @@ impl Run {
         if let Some(outcome) = self.ledger.prove_left().await? {
             return Ok(outcome);
         }
+        if let Some(handed_in) = self.handed_in.take() {
+            return self.land_all(handed_in).await;
+        }
         if self.workers.is_some() {
             return self.work_together().await;
         }
@@ -96,12 +109,13 @@ impl Run {
             let task = self.ledger.task()?;
             self.ledger.tell_skipped(&task)?;
             self.ledger.spent.duration = self.ledger.started.elapsed();
-            let outcome = match next(
-                &task,
-                &self.ledger.state,
-                &self.ledger.spent,
-                &self.ledger.parts.limits,
-            ) {
+            let (state, spent) = (&self.ledger.state, &self.ledger.spent);
+            let limits = &self.ledger.parts.limits;
+            let step = match &self.only {
+                Some(only) => next_only(only, &task, state, (spent, limits)),
+                None => next(&task, state, spent, limits),
+            };
+            let outcome = match step {
                 NextStep::Stop(outcome) => Some(outcome),
                 NextStep::Prove => self.prove(&task).await?,
                 NextStep::Work(criterion) => self.iterate(criterion).await?,

@@ -9,7 +9,8 @@ use super::iteration::Iteration;
 use super::ledger::Ledger;
 use super::order::skipped;
 use crate::model::{
-    CriterionKey, EventKind, FaultClass, FindingKind, OnStuck, Outcome, Record as _, Task,
+    Criterion, CriterionKey, EventKind, FaultClass, FindingKind, OnStuck, Outcome, Record as _,
+    Task,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
@@ -200,6 +201,12 @@ impl Ledger {
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
+}
+
+/// The name of a criterion in a matrix and on a command line: its `id`, unless that could be a line.
+pub fn criterion_name(criterion: &Criterion) -> String {
+    let id = criterion.id.clone().filter(|id| id.parse::<usize>().is_err());
+    id.unwrap_or_else(|| ref_name(&criterion.key))
 }
 
 /// The name of a criterion in refs.

@@ -100,6 +100,44 @@ pub struct Evidence {
     pub proven: Vec<CriterionKey>,
 }
 
+impl Evidence {
+    /// Nothing but the criterion and the change of TASK.md: no work, and nothing against it.
+    pub fn none(focus: CriterionKey, task_file: TaskFileChange) -> Self {
+        Self {
+            focus,
+            task_file,
+            history: History::Straight,
+            in_progress: None,
+            commits: Vec::new(),
+            secrets: Vec::new(),
+            worked_before: false,
+            uncommitted: Vec::new(),
+            repositories: Vec::new(),
+            protected: Vec::new(),
+            human: Vec::new(),
+            human_committed: false,
+            state_files: Vec::new(),
+            guardrails: SignsChange::Unchanged,
+            state_uncommitted: Vec::new(),
+            settings: Vec::new(),
+            around: Vec::new(),
+            progress: false,
+            progress_rewritten: false,
+            checks: Vec::new(),
+            flaky: Vec::new(),
+            wrote: Vec::new(),
+            unmoved: Vec::new(),
+            put_back: None,
+            holdout: Vec::new(),
+            blocked_by: None,
+            before: Vec::new(),
+            red_at_start: Vec::new(),
+            undecided: Vec::new(),
+            proven: Vec::new(),
+        }
+    }
+}
+
 /// Files that a verify command changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckWrote {

@@ -120,6 +120,8 @@ pub struct TaskSettings {
     pub commit_prefix: Option<CommitPrefix>,
     /// Refuse criteria that only a commit speaks for.
     pub require_checks: Option<bool>,
+    /// Let the human's key agent sign the agent's commits.
+    pub sign: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
     /// Where checks prove something.

@@ -153,6 +153,7 @@ mod tests {
              model: claude-sonnet-4.5\n\
              escalate: {model: other, effort: high}\n\
              commit_prefix: 'feat:'\n\
+             sign: true\n\
              require_checks: true\n\
              write_scope: task\n\
              proof: end\n\
@@ -181,6 +182,7 @@ mod tests {
             model: Some("claude-sonnet-4.5".into()),
             escalate: Some(Escalate { model: Some("other".into()), effort: Some("high".into()) }),
             commit_prefix: Some("feat:".parse().expect("a prefix")),
+            sign: Some(true),
             require_checks: Some(true),
             write_scope: Some(WriteScope::Task),
             proof: Some(ProofMode::End),

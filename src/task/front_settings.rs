@@ -18,7 +18,7 @@ use super::{diagnostics::quote, front_policy::FrontPolicy};
 use crate::model::{CommitPrefix, Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 27] = [
+const KEYS: [(&str, &str); 28] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -29,6 +29,7 @@ const KEYS: [(&str, &str); 27] = [
     ("model", "the name of a model"),
     ("escalate", "the keys `model` and `effort`, such as `{effort: high}`"),
     ("commit_prefix", CommitPrefix::TAKES),
+    ("sign", "`true` or `false`"),
     ("require_checks", "`true` or `false`"),
     ("write_scope", "`workspace` or `task`"),
     ("proof", "`room`, `end`, or `tree`"),
@@ -163,6 +164,11 @@ impl FrontMatter {
         list
     }
 
+    /// Reads `true` or `false`.
+    fn flag(&mut self, key: &str, written: Spanned<String>) -> Option<bool> {
+        self.value(key, written, |text| text.parse().ok())
+    }
+
     /// Converts a single value, or records an error.
     fn value<T>(
         &mut self,
@@ -229,9 +235,7 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                 "harness" => read.settings.harness = read.globs("harness", map.next_value()?),
                 "setup" => read.settings.setup = read.commands("setup", map.next_value()?),
                 "setup_network" => {
-                    let written = map.next_value()?;
-                    read.settings.setup_network =
-                        read.value("setup_network", written, |text| text.parse().ok());
+                    read.settings.setup_network = read.flag("setup_network", map.next_value()?)
                 }
                 "proof" => {
                     let written = map.next_value()?;
@@ -270,10 +274,9 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     read.settings.commit_prefix =
                         read.value("commit_prefix", written, |text| text.parse().ok());
                 }
+                "sign" => read.settings.sign = read.flag("sign", map.next_value()?),
                 "require_checks" => {
-                    let written = map.next_value()?;
-                    read.settings.require_checks =
-                        read.value("require_checks", written, |text| text.parse().ok());
+                    read.settings.require_checks = read.flag("require_checks", map.next_value()?)
                 }
                 "write_scope" => {
                     let written = map.next_value()?;

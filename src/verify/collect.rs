@@ -139,8 +139,6 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         work(change) && inputs.protection.covers(&change.path) && !seen.is_humans(&change.path)
     };
     let evidence = Evidence {
-        focus: inputs.focus.clone(),
-        task_file: seen.task_file(&now),
         history: since.history.clone(),
         in_progress: since.in_progress.map(str::to_owned),
         secrets: cut(seen.secrets()?),
@@ -159,22 +157,46 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
             .filter(|change| layout.is_state_file(&change.path))
             .collect(),
         settings,
-        around: Vec::new(),
         progress,
         progress_rewritten,
         blocked_by: seen.blocked(&now),
-        checks: Vec::new(),
-        flaky: Vec::new(),
-        wrote: Vec::new(),
-        unmoved: Vec::new(),
-        put_back: None,
-        holdout: Vec::new(),
         before: inputs.before.to_vec(),
-        red_at_start: Vec::new(),
         undecided: inputs.undecided.to_vec(),
         proven: inputs.proven.to_vec(),
+        ..Evidence::none(inputs.focus.clone(), seen.task_file(&now))
     };
     Ok(Collected { evidence, status })
+}
+
+/// The evidence of work that another machine did between the checkpoint and a commit. Only its
+/// commits count: what that machine says of itself is not looked at, except that the work is done.
+///
+/// # Errors
+/// If a commit cannot be read.
+pub fn collect_commits(
+    repo: &dyn Repo,
+    inputs: &Inputs<'_>,
+    head: &Oid,
+) -> Result<Evidence, VerifyError> {
+    let (layout, base) = (inputs.layout, &inputs.checkpoint.head);
+    let commits = repo.commits((base, head), layout)?;
+    let seen = Seen { repo, inputs, status: &Status::default(), commits: &commits };
+    let file = layout.file(TASK);
+    let mut task_file = match (repo.held(base, &file)?, repo.held(head, &file)?) {
+        (Some(before), Some(after)) => (inputs.compare)(&before, &after, Attribution::Agent),
+        (_, _) => unreadable(Attribution::Agent, "it is gone"),
+    };
+    task_file.focus_ticked = true;
+    let mut protected = repo.between(base, head)?;
+    protected.retain(|it| !layout.is_state_file(&it.path) && inputs.protection.covers(&it.path));
+    Ok(Evidence {
+        secrets: cut(seen.secrets()?),
+        commits: seen.commits()?,
+        protected: cut(protected),
+        before: inputs.before.to_vec(),
+        proven: inputs.proven.to_vec(),
+        ..Evidence::none(inputs.focus.clone(), task_file)
+    })
 }
 
 /// The pieces that several questions are asked of.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::classify::TreeEdit;
 use super::excerpt::beginning;
-use crate::model::Oid;
+use super::layout::TASK;
+use crate::model::{Oid, PathChange};
 
 /// The hooks that git runs for a commit, in this order, with their arguments.
 const HOOKS: [(&str, &str); 3] = [
@@ -81,6 +82,10 @@ impl CommitHooks {
     }
 }
 
+/// What helps with a hook that fixes files.
+const AGAIN: &str = " It fixes files and then fails: when your commit fails, stage its changes with \
+                     `git add`, and commit again in the same turn.";
+
 /// Where a room has copies of hooks.
 const COPIED: &str = ".git/hooks";
 
@@ -101,14 +106,23 @@ pub struct RefusedCommit {
     hook: String,
     /// What it refuses.
     what: String,
+    /// The files that it changed.
+    changed: Vec<String>,
     /// What it printed.
     said: String,
 }
 
 impl RefusedCommit {
-    pub(super) fn of(hook: &str, commit: TriedCommit<'_>, output: &str) -> Self {
+    pub(super) fn of(
+        hook: &str,
+        commit: TriedCommit<'_>,
+        (output, changed): (&str, &[PathChange]),
+    ) -> Self {
         let what = match (hook, commit.staged) {
             ("pre-commit", []) => "even an empty commit".to_owned(),
+            ("pre-commit", [one]) if one.path().ends_with(TASK) => {
+                "even a commit of TASK.md alone".to_owned()
+            }
             ("pre-commit", _) => "this work".to_owned(),
             (_, _) => format!("the message `{}`", commit.message),
         };
@@ -116,6 +130,7 @@ impl RefusedCommit {
         Self {
             hook: hook.to_owned(),
             what,
+            changed: changed.iter().map(|change| change.path.display().to_string()).collect(),
             said: if said.is_empty() { "nothing".to_owned() } else { said },
         }
     }
@@ -129,12 +144,23 @@ impl RefusedCommit {
     pub fn what(&self) -> String {
         let said = self.said.lines().map(str::trim).filter(|line| !line.is_empty());
         let said = said.collect::<Vec<_>>().join(" / ");
-        format!("the {} hook refuses {}; it printed: {said}", self.hook, self.what)
+        format!("the {} hook refuses {}{}; it printed: {said}", self.hook, self.what, self.fixes())
+    }
+
+    /// The files that it fixes instead, as formatters do.
+    fn fixes(&self) -> String {
+        match &*self.changed {
+            [] => String::new(),
+            changed => format!(" and changes {}", changed.join(", ")),
+        }
     }
 
     /// What helps a human.
     pub fn hint(&self) -> &'static str {
         match self.hook.as_str() {
+            _ if !self.changed.is_empty() => {
+                "the agent is told to stage the hook's changes and to commit again"
+            }
             "commit-msg" => {
                 "set `commit_prefix` to what the hook wants, such as `commit_prefix: 'feat:'` in \
                  TASK.md"
@@ -145,9 +171,11 @@ impl RefusedCommit {
 
     /// What an agent is told.
     pub fn told(&self) -> String {
+        let again = if self.changed.is_empty() { "" } else { AGAIN };
         format!(
             "The {} hook refused {} when the runner tried it. Make your commits so that it accepts \
-             them: your change counts, not the words of its message. The hook printed:\n\n    {}",
+             them: your change counts, not the words of its message.{again} The hook \
+             printed:\n\n    {}",
             self.hook,
             self.what,
             self.said.replace('\n', "\n    ")

@@ -139,20 +139,28 @@ impl Layout {
         format!("{}/harness", self.refs())
     }
 
-    /// The folder of the task's refs, `refs/ralph/<task>`. Characters that git does not allow in a ref's name are written
-    /// as `%` and two hexadecimal digits.
-    pub fn refs(&self) -> String {
-        let mut name = String::from("refs/ralph/");
-        for byte in self.task.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => {
-                    name.push(char::from(byte));
-                }
-                _ => name.push_str(&format!("%{byte:02X}")),
-            }
-        }
-        name
+    /// The ref that names the work on a criterion in a bundle.
+    pub fn handed_in_ref(&self, criterion: &str) -> String {
+        format!("{}/handed-in/{}", self.refs(), in_ref(criterion))
     }
+
+    /// The folder of the task's refs, `refs/ralph/<task>`.
+    pub fn refs(&self) -> String {
+        format!("refs/ralph/{}", in_ref(&self.task))
+    }
+}
+
+/// A name in a ref. Characters that git does not allow there are written as `%` and two hexadecimal
+/// digits.
+fn in_ref(text: &str) -> String {
+    let mut name = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => name.push(char::from(byte)),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    name
 }
 
 #[cfg(test)]

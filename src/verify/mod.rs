@@ -77,7 +77,7 @@ pub use classify::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,
     SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
 };
-pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
+pub use collect::{Collected, Compare, Inputs, collect, collect_commits, edited_meanwhile};
 pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
@@ -106,7 +106,7 @@ pub use rehearse::{
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
-    Since, Status, UNSIGNED,
+    SigningKey, Since, Status, UNSIGNED,
 };
 pub use room_lacks::{may_lack, room_lacks, setup_failed};
 pub use room_place::RoomPlace;

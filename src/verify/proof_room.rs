@@ -257,14 +257,14 @@ impl ProofRoom {
         TriedCommit { parent, staged, message }: TriedCommit<'_>,
         (hooks, command): (&CommitHooks, &str),
         (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<CheckResult, VerifyError> {
+    ) -> Result<(CheckResult, Vec<PathChange>), VerifyError> {
         let shown = Shown { commit: parent, edits: staged };
         let options = self.show(shown, (checks, options)).await?;
         self.room.begin_commit(parent, hooks.are_copied().then_some(&hooks.folder), message)?;
         let result = checks.run(command, &options).await;
-        let waiting = self.room.tidy()?.waiting;
+        let Tidied { changed, waiting } = self.room.tidy()?;
         self.make_filtered(&waiting, checks, &options).await?;
-        Ok(result)
+        Ok((result, changed))
     }
 
     async fn check(

@@ -152,10 +152,11 @@ impl ProofRooms {
         let mut refused = Vec::new();
         for (hook, command) in hooks.commands() {
             let room = self.warm()?;
-            let result = room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
+            let (result, changed) =
+                room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
             match result.status {
                 CheckStatus::Failed(_) | CheckStatus::Signalled(_) => {
-                    refused.push(RefusedCommit::of(hook, commit, &result.output));
+                    refused.push(RefusedCommit::of(hook, commit, (&result.output, &changed)));
                 }
                 // Each commit waits for it, and so for the others.
                 CheckStatus::TimedOut(_) => break,

@@ -66,6 +66,15 @@ impl Identity {
     }
 }
 
+/// The key with which git signs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SigningKey {
+    /// A key of SSH, with the path of its file if git names one.
+    Ssh(Option<PathBuf>),
+    /// A key that GnuPG keeps.
+    Gpg,
+}
+
 /// The variables that make a child's git leave commits and tags unsigned. A run's children inherit
 /// no configuration in variables that these would replace.
 pub const UNSIGNED: [(&str, &str); 5] = [
@@ -229,11 +238,14 @@ pub trait Repo: Send + Sync {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError>;
 
-    /// Does the human's git sign commits or tags here, unless told otherwise?
+    /// The key with which the human's git signs commits or tags here, if it does so unasked.
     ///
     /// # Errors
     /// If git cannot be started.
-    fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError>;
+    fn signs(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<SigningKey>, VerifyError>;
 
     /// The hooks that git runs for a commit here, if there are any.
     ///
@@ -291,6 +303,17 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError>;
+
+    /// The commits that the second one has and the first one does not, oldest first, at most
+    /// [`COMMITS`], as in [`Since`].
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn commits(
+        &self,
+        between: (&Oid, &Oid),
+        layout: &Layout,
+    ) -> Result<Vec<CommitSeen>, VerifyError>;
 
     /// HEAD and its first parents, newest first, down to but without `until`, at most [`COMMITS`];
     /// nothing where HEAD is on no branch.

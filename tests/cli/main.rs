@@ -12,6 +12,7 @@ mod tier;
 mod audit;
 mod blocked;
 mod commands;
+mod fleet;
 mod holdout;
 mod plans;
 mod preflight;

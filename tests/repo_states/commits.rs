@@ -1,10 +1,14 @@
 //! What git and its hooks make of the agent's commits: messages, forms, signatures, identities.
 
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
 use super::around::program;
 use ralph_copilot::model::EventKind;
 
 use super::{HONEST, TASK, ended};
-use crate::repo::{Ran, Repo, finish, story};
+use crate::repo::{Ran, Repo, finish, story, until};
 use crate::tier::has_tier;
 
 /// The subjects of all commits, newest first.
@@ -151,7 +155,10 @@ fn a_run_that_got_stuck_on_a_hook_ends_with_what_helps() {
 fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
     let repo = Repo::new(&format!("---\ncommit_prefix: 'feat:'\n---\n{TASK}"));
     program(&repo.path(".git/hooks/commit-msg"), COMMITLINT);
-    program(&repo.path(".git/hooks/pre-commit"), "#!/bin/sh\ngit diff --cached --quiet\n");
+    program(
+        &repo.path(".git/hooks/pre-commit"),
+        "#!/bin/sh\ngit diff --cached --name-only | grep -q TASK.md\n",
+    );
     let ran = repo.run(IDLE, &["--max-iterations=1"]);
     assert_eq!(about_hooks(&ran), [] as [String; 0]);
     let repo = Repo::new(TASK);
@@ -163,7 +170,7 @@ fn a_hook_that_accepts_is_not_mentioned_and_one_that_rewrites_comes_first() {
     let about = about_hooks(&ran);
     assert_eq!(about.len(), 1, "{about:?}");
     assert!(about[0].starts_with(
-        "the pre-commit hook refuses even an empty commit; it printed: no commits on main"
+        "the pre-commit hook refuses even a commit of TASK.md alone; it printed: no commits on main"
     ));
     assert!(repo.status().is_empty(), "{}", repo.status());
 }
@@ -197,6 +204,56 @@ fn a_hook_that_formats_the_task_changes_no_criterion() {
     assert!(repo.status().is_empty(), "{}", story(&repo, &ran));
 }
 
+/// A hook as those of pre-commit: it fixes staged files, and fails if it fixed one.
+const FIXER: &str = "#!/bin/sh\nfixed=0\n\
+    for file in $(git diff --cached --name-only --diff-filter=ACM); do\n\
+    sed -e 's/ *$//' -e 's/^\\* /- /' \"$file\" > .git/fixed\n\
+    cmp -s .git/fixed \"$file\" && continue\n\
+    cat .git/fixed > \"$file\"\necho \"Fixing $file\"\nfixed=1\ndone\nexit $fixed\n";
+
+/// Work that the hook fixes, if it is not there yet, and one commit; `then` runs if it fails.
+fn commits_or(then: &str) -> String {
+    format!(
+        "turns:\n- match: a is there\n  steps:\n  - run: \"test -e a.txt || echo 'a  ' > a.txt\"\n  \
+         - tick: \"{{criterion}}\"\n  - progress: did a\n  \
+         - run: \"git add -A && git commit -qm 'ralph(demo): a' || {then}\"\n"
+    )
+}
+
+#[test]
+fn a_hook_that_fixes_the_work_and_fails_costs_one_attempt_at_most() {
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/pre-commit"), FIXER);
+    let ran = repo.run(&commits_or("true"), &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    let told = story(&repo, &ran);
+    assert!(told.starts_with("iteration 1: fail") && told.contains("iteration 2: pass"), "{told}");
+    assert_eq!(repo.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_hook_that_formats_the_task_and_fails_is_named_to_agent_and_human() {
+    let task = TASK.replace("- [ ]", "* [ ]");
+    let refused = "the pre-commit hook refuses even a commit of TASK.md alone and changes \
+                   tasks/demo/TASK.md; it printed: Fixing tasks/demo/TASK.md";
+    // An agent that does as it is told, and one that does not.
+    for (then, code) in [("{ git add -A && git commit -qm again; }", 0), ("true", 4)] {
+        let repo = Repo::new(&task);
+        program(&repo.path(".git/hooks/pre-commit"), FIXER);
+        let ran = finish(repo.run_command(&commits_or(then), &["--stuck-threshold=2"]));
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&format!("note: {refused}")), "{said}");
+        if code == 4 {
+            assert!(said.contains(&format!("Before the first turn, {refused}")), "{said}");
+            assert!(said.contains(&format!("Next: {refused}")), "{said}");
+        }
+        let run = ran.stdout.split_whitespace().nth(2).expect("its name").trim_end_matches(':');
+        let log = repo.read(&format!(".ralph/runs/{run}/wire.log"));
+        assert!(log.contains("stage its changes with `git add`, and commit again"), "{log}");
+    }
+}
+
 #[test]
 fn the_identity_of_a_conditional_include_commits_everything() {
     let repo = Repo::new(TASK);
@@ -222,5 +279,131 @@ fn in_a_sandbox_commits_are_unsigned_and_the_run_says_so() {
         let ran = finish(repo.run_command(HONEST, &[&format!("--sandbox={tier}")]));
         assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains("commits of the run are unsigned"), "{tier}: {}", ran.stdout);
+    }
+}
+
+/// A key agent that ends with the test.
+struct KeyAgent {
+    child: Child,
+    /// What ends it, if it left the child.
+    end: Option<Command>,
+}
+
+impl Drop for KeyAgent {
+    fn drop(&mut self) {
+        drop(self.end.as_mut().map(Command::status));
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Runs a program of the test's own and checks that it succeeds.
+fn succeeds(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An SSH agent at this socket, whose key git signs with. The key's file is gone: only the agent
+/// has it.
+fn ssh_signs(repo: &Repo, socket: &Path) -> KeyAgent {
+    let mut agent = Command::new("ssh-agent");
+    agent.args(["-D", "-a"]).arg(socket).stdout(Stdio::null());
+    let agent = KeyAgent { child: agent.spawn().expect("ssh-agent starts"), end: None };
+    until("the SSH agent", || UnixStream::connect(socket).ok());
+    let key = repo.beside("home/.ssh/id_ed25519");
+    std::fs::create_dir_all(key.parent().expect("a folder")).expect("made");
+    succeeds(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key));
+    succeeds(Command::new("ssh-add").arg("-q").arg(&key).env("SSH_AUTH_SOCK", socket));
+    std::fs::remove_file(&key).expect("there");
+    let public = std::fs::read_to_string(key.with_extension("pub")).expect("there");
+    let signers = repo.beside("signers");
+    std::fs::write(&signers, format!("human@example.com {public}")).expect("written");
+    repo.git(&["config", "gpg.format", "ssh"]);
+    repo.git(&["config", "gpg.ssh.allowedSignersFile", signers.to_str().expect("UTF-8")]);
+    repo.git(&["config", "user.signingKey", "~/.ssh/id_ed25519.pub"]);
+    agent
+}
+
+/// A gpg-agent whose folder is in the repository's HOME, with a key that git signs with.
+#[cfg(target_os = "linux")]
+fn gpg_signs(repo: &Repo) -> KeyAgent {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let home = repo.beside("home/.gnupg");
+    std::fs::DirBuilder::new().mode(0o700).create(&home).expect("made");
+    let gpg = |program: &str| {
+        let mut command = Command::new(program);
+        command.env("HOME", repo.beside("home")).env_remove("GNUPGHOME");
+        command
+    };
+    let mut agent = gpg("gpg-agent");
+    agent.args(["--quiet", "--daemon"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut end = gpg("gpgconf");
+    end.args(["--kill", "gpg-agent"]);
+    let mut agent = KeyAgent { child: agent.spawn().expect("gpg-agent starts"), end: Some(end) };
+    agent.child.wait().expect("it is in the background");
+    let person = "Human <human@example.com>";
+    succeeds(gpg("gpg").args(["--batch", "--passphrase", "", "--quick-gen-key", person]));
+    agent
+}
+
+/// The commits since the start, newest first, and whether they are signed.
+fn signed(repo: &Repo) -> String {
+    repo.git(&["log", "--format=%G? %s"])
+}
+
+#[test]
+fn with_sign_the_humans_key_agent_signs_the_agents_commits() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let repo = Repo::new(TASK);
+        let socket = repo.beside("agent.sock");
+        let _agent = ssh_signs(&repo, &socket);
+        repo.git(&["config", "commit.gpgSign", "true"]);
+        let mut run = repo.run_command(HONEST, &[&format!("--sandbox={tier}"), "--sign"]);
+        run.env("SSH_AUTH_SOCK", &socket);
+        let ran = finish(run);
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("your key agent signs"), "{tier}: {}", ran.stdout);
+        let signed = signed(&repo);
+        assert!(signed.contains("\nG ralph(demo): ["), "{tier}: {signed}");
+        assert!(signed.starts_with("N ralph(demo): state update"), "{tier}: {signed}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_sign_gpg_s_agent_signs_in_the_sandbox() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let repo = Repo::new(TASK);
+        let _agent = gpg_signs(&repo);
+        repo.git(&["config", "commit.gpgSign", "true"]);
+        let ran = finish(repo.run_command(HONEST, &[&format!("--sandbox={tier}"), "--sign"]));
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        let signed = signed(&repo);
+        assert!(signed.contains("\nG ralph(demo): ["), "{tier}: {signed}");
+    }
+}
+
+#[test]
+fn sign_without_a_key_agent_is_refused_at_once() {
+    let Some(tier) = ["full", "partial"].into_iter().find(|tier| has_tier(tier)) else { return };
+    let repo = Repo::new(&format!("---\nsign: true\n---\n{TASK}"));
+    let sandbox = format!("--sandbox={tier}");
+    let run = |words: &[&str]| {
+        let mut command =
+            repo.command(&[words, &["--agent", &repo.agent(HONEST), &sandbox]].concat());
+        command.env("SSH_AUTH_SOCK", repo.beside("gone.sock")).env_remove("GNUPGHOME");
+        finish(command)
+    };
+    let ran = run(&["run", "demo"]);
+    assert!(ran.stdout.contains("`sign` has no effect"), "{}", ran.stdout);
+    repo.git(&["config", "commit.gpgSign", "true"]);
+    for (format, missing) in [("ssh", "no SSH agent listens"), ("openpgp", "no gpg-agent listens")]
+    {
+        repo.git(&["config", "gpg.format", format]);
+        let ran = run(&["run", "demo"]);
+        assert_eq!(ran.code, Some(7), "{format}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(&format!("error: {missing}")), "{}", ran.stderr);
+        let told = run(&["doctor", "demo"]).stdout;
+        assert!(told.contains(missing), "{told}");
     }
 }

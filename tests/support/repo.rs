@@ -63,6 +63,17 @@ impl Repo {
         repo
     }
 
+    /// A clone of it, as on another machine.
+    pub(crate) fn clone_of(&self) -> Self {
+        let clone = Self { folder: tempfile::tempdir().expect("a folder") };
+        std::fs::create_dir_all(clone.home()).expect("a folder");
+        let to = clone.root().display().to_string();
+        self.git(&["clone", "--quiet", ".", &to]);
+        clone.git(&["config", "user.name", "Human"]);
+        clone.git(&["config", "user.email", "human@example.com"]);
+        clone
+    }
+
     /// The working tree.
     pub(crate) fn root(&self) -> PathBuf {
         self.beside("repo")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::cli::landing::Landing;
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
@@ -31,6 +32,12 @@ pub(crate) struct RunArgs {
     /// Check everything and show the first prompt, without starting the agent
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Work on this criterion alone, and leave the branch as it was: the work goes to --bundle
+    #[arg(long, value_name = "CRITERION", requires = "bundle", help_heading = "Several machines")]
+    pub(crate) only: Option<String>,
+    /// Write the work and its records to this new file, proven or not, for `land` on another machine
+    #[arg(long, value_name = "FILE", requires = "only", help_heading = "Several machines")]
+    pub(crate) bundle: Option<PathBuf>,
     /// Run only if TASK.md, apart from its ticks, has this digest (passed by `mcp serve`)
     #[arg(long, value_name = "DIGEST", hide = true)]
     pub(crate) only_as: Option<String>,
@@ -40,6 +47,9 @@ pub(crate) struct RunArgs {
     /// The plan that the run carries out.
     #[arg(skip)]
     pub(crate) plan: Option<TellPlan>,
+    /// Land the work of other machines, and do nothing else.
+    #[arg(skip)]
+    pub(crate) landing: Option<Landing>,
 }
 
 /// Flags that override settings. Each is also a key of `.ralph/config.toml`, and an environment
@@ -109,6 +119,9 @@ pub(crate) struct SettingArgs {
     /// Allow unstaged changes; the run never commits, resets, or loses them
     #[arg(long, help_heading = "Repository")]
     allow_dirty: bool,
+    /// Let your key agent sign the agent's commits, if git signs here
+    #[arg(long, help_heading = "Repository")]
+    sign: bool,
     /// Start even if something in TASK.md looks like a criterion or a check but is not read as one
     #[arg(long, help_heading = "Verdict")]
     lenient: bool,
@@ -168,6 +181,15 @@ impl SettingArgs {
         (self.gateway, self.lenient, self.require_checks) = (Some(GatewayUse::Off), true, false);
     }
 
+    /// Turns off what a run that only lands does not need. What fails must not keep the rest from
+    /// landing.
+    pub(crate) fn for_landing(&mut self, agent: String, sandbox: Option<Sandbox>) {
+        self.name_agent(agent);
+        (self.jobs, self.proof) = (Some(1), Some(ProofMode::Room));
+        (self.gateway, self.lenient) = (Some(GatewayUse::Off), true);
+        (self.on_stuck, self.sandbox) = (Some(OnStuck::Skip), sandbox);
+    }
+
     /// Several jobs, if nobody says how many: as in the task of a plan.
     pub(crate) fn several_jobs(&mut self, layers: &[Layer]) {
         if layers.iter().all(|layer| layer.values.jobs.is_none()) {
@@ -196,6 +218,7 @@ impl SettingArgs {
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),
             lenient: set(self.lenient),
+            sign: set(self.sign),
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
             stop_check: self.no_stop_check.then_some(false),

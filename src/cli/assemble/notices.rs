@@ -31,10 +31,6 @@ impl Drop for Untold {
     }
 }
 
-/// The notice about signatures, where git makes some and the sandbox hides the keys.
-pub(in crate::cli) const UNSIGNED_COMMITS: &str =
-    "git signs commits here, but the sandbox hides the keys: commits of the run are unsigned";
-
 /// The notices about the repository and the agent.
 pub(super) fn notices(
     preflight: &Preflight,

@@ -9,13 +9,14 @@ use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::cli::mcp::{has_changed, memory, open_digest};
+use crate::cli::named_criterion::named;
 use crate::cli::print::complain;
 use crate::cli::tier::{self, Chosen};
 use crate::cli::told::read_state;
 use crate::config::{LayerSettings, Settings, resolve};
-use crate::engine::{Limits, OnFatal, require_checks};
+use crate::engine::{Limits, OnFatal, ready, require_checks};
 use crate::mcp::MemorySources;
-use crate::model::{ExitCode, GatewayUse, ProofMode, Task, TaskState};
+use crate::model::{Criterion, ExitCode, GatewayUse, ProofMode, Task, TaskState};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _, TASK};
 
@@ -32,12 +33,14 @@ pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) chosen: Chosen,
     /// The consequence of a failure of unknown cause: a plan goes on with its other sub-tasks.
     pub(in crate::cli) on_fatal: OnFatal,
+    /// The only criterion to work on.
+    pub(in crate::cli) only: Option<Criterion>,
 }
 
 impl RunPlan {
     /// Reads the task and the settings, and looks at the repository and the agent's program.
     pub(in crate::cli) fn of(at: &TaskContext, args: &RunArgs) -> Result<Self, Failure> {
-        let (task, settings) = startable(at, args.settings.layer())?;
+        let (task, mut settings) = startable(at, args.settings.layer())?;
         if args.only_as.as_ref().is_some_and(|digest| *digest != open_digest(&task)) {
             return Err(Failure::new(ExitCode::Invalid, has_changed(&at.folder.task_file)));
         }
@@ -48,13 +51,40 @@ impl RunPlan {
             (preflight(at, &settings), chosen.join())
         });
         let preflight = preflight?;
+        let only = args.only.as_ref().map(|name| only(at, &task, name, &preflight)).transpose()?;
+        if only.is_some() {
+            settings.jobs = 1;
+        }
         let templates = templates(&at.place)?;
         let command = launch::find_agent(&settings)?;
         let memory = memory::of_run(at.place.root(), &settings)?;
         let chosen = chosen.unwrap_or_else(|panic| resume_unwind(panic))?;
         let on_fatal = if args.plan.is_some() { OnFatal::FailCriterion } else { OnFatal::EndRun };
-        Ok(Self { task, settings, preflight, templates, command, memory, chosen, on_fatal })
+        Ok(Self { task, settings, preflight, templates, command, memory, chosen, on_fatal, only })
     }
+}
+
+/// The only criterion to work on, if another machine can take the work.
+fn only(
+    at: &TaskContext,
+    task: &Task,
+    name: &str,
+    preflight: &Preflight,
+) -> Result<Criterion, Failure> {
+    // In a new clone, the runner may have derived its own records again.
+    if preflight.prepared.iter().any(|path| at.layout.peoples_files().contains(path)) {
+        let folder = at.layout.folder().display();
+        let said = format!("{folder} has uncommitted changes, which other machines do not have");
+        return Err(Failure::new(ExitCode::Repository, said).hint("commit the task first"));
+    }
+    let named = named(task, name)?;
+    let state = read_state(at)?;
+    let found = ready(task, &state).find(|it| named.contains(it)).cloned();
+    found.ok_or_else(|| {
+        let name = &task.name;
+        Failure::new(ExitCode::Usage, format!("{} cannot start now", named[0].key.quoted()))
+            .hint(format!("`ralph-copilot list --ready {name}` lists the criteria that can"))
+    })
 }
 
 /// The task and the settings, if a run would start with them. `check` asks the same question.

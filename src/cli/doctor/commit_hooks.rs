@@ -7,6 +7,7 @@ use crate::cli::proving::{Ignored, proving};
 use crate::cli::runtime::runtime;
 use crate::cli::{assemble, environment, launch};
 use crate::config::Settings;
+use crate::engine::first_tick;
 use crate::task::{TASK_FILE, TaskFolder};
 use crate::verify::{Checks, Identity, Layout, Preflight, RefusedCommit, Repo as _, TriedCommit};
 
@@ -28,6 +29,7 @@ fn refused(
     settings: &Settings,
 ) -> Result<Vec<RefusedCommit>, Failure> {
     let Some(hooks) = place.repo.commit_hooks()? else { return Ok(Vec::new()) };
+    let task = at.and_then(|at| at.usable().ok());
     let made_up;
     let at = match at {
         Some(at) => at,
@@ -45,7 +47,9 @@ fn refused(
     let identity = repo.identity(&environment::variable)?.unwrap_or_else(Identity::of_the_runner);
     proving.options.env = launch::owned(identity.environment());
     let message = assemble::prefixed(&at.layout, settings).state_message();
-    let tried = TriedCommit { parent: &preflight.checkpoint.head, staged: &[], message: &message };
+    let staged = task.map(|task| first_tick(&task, &at.layout)).unwrap_or_default();
+    let parent = &preflight.checkpoint.head;
+    let tried = TriedCommit { parent, staged: &staged, message: &message };
     let to_run = (&proving.checks as &dyn Checks, &proving.options);
     Ok(runtime()?.block_on(proving.rooms.try_hooks(&hooks, tried, to_run))?)
 }

@@ -1,12 +1,11 @@
 //! `recipe install`: cargo, from the runner's repository, after confirmation.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
-
 use serde_json::{Value, json};
 
 use super::output::{code, error_json, explain, runner_json};
 use super::setup::{bridge, end_now, run_name};
 use crate::cli::args::InstallRunnerArgs;
+use crate::cli::ask::agreed;
 use crate::cli::failure::Failure;
 use crate::cli::paths;
 use crate::cli::print::{complain, say, say_json};
@@ -98,7 +97,7 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     }
     let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
     let command = format!("cargo {}", install_command().join(" "));
-    if !args.yes && !agreed(&command) {
+    if !args.yes && !agreed(&format!("Run `{command}`?")) {
         return Err(Failure::new(ExitCode::Usage, "not installed: this needs your confirmation")
             .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
     }
@@ -113,17 +112,4 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
             Err(error) => Err((error, stop.signal())),
         })
     })
-}
-
-/// Asks at a terminal; without one, the answer is no.
-fn agreed(command: &str) -> bool {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return false;
-    }
-    let mut out = std::io::stderr().lock();
-    let asked = write!(out, "Run `{command}`? [y/N] ").and_then(|()| out.flush());
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    let yes = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
-    asked.is_ok() && read.is_ok() && yes
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::args::VerifyArgs;
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
+use crate::cli::print::annotate;
 use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task, in_quotes};
 use crate::report::count;
 use crate::verify::{
@@ -68,7 +69,7 @@ impl RowResult {
 }
 
 /// The report.
-pub(super) struct Report<'a> {
+pub(in crate::cli) struct Report<'a> {
     args: &'a VerifyArgs,
     base: &'a Oid,
     head: &'a Oid,
@@ -76,6 +77,8 @@ pub(super) struct Report<'a> {
     task: &'a Task,
     rows: Vec<Row>,
     remarks: Vec<Remark>,
+    /// TASK.md, from the root.
+    file: String,
 }
 
 impl<'a> Report<'a> {
@@ -161,11 +164,35 @@ impl<'a> Report<'a> {
         let protect = globs(&task.settings.protect)?;
         remarks.extend(protected(at, seen, claims, &protect)?);
         remarks.sort_by_key(|remark| remark.at);
-        Ok(Self { args, base, head, seen, task, rows, remarks })
+        let file = at.layout.file(TASK).display().to_string();
+        Ok(Self { args, base, head, seen, task, rows, remarks, file })
+    }
+
+    /// Does the branch leave no criterion open?
+    pub(in crate::cli) fn is_complete(&self) -> bool {
+        self.rows.iter().all(|row| row.result != RowResult::Open)
+    }
+
+    /// Annotates the criteria and commits that do not hold, in GitHub Actions.
+    pub(in crate::cli) fn annotate(&self) {
+        let holds =
+            |result| !matches!(result, RowResult::ByHand | RowResult::Unproven | RowResult::Forged);
+        for row in self.rows.iter().filter(|row| !holds(row.result)) {
+            let why = format!("{}: {}\n{}", row.result.word(), row.text, row.why.join("\n"));
+            annotate("error", Some((&self.file, row.line)), why.trim());
+        }
+        for remark in self.remarks.iter().filter(|it| it.kind != RemarkKind::Listed) {
+            let commit = &self.seen[remark.at].commit;
+            annotate(
+                "error",
+                Some((&self.file, 1)),
+                &format!("{}: {}", commit.id.short(), remark.what),
+            );
+        }
     }
 
     /// 10 forged, 4 not proven, 0 if all of it holds.
-    pub(super) fn exit_code(&self) -> u8 {
+    pub(in crate::cli) fn exit_code(&self) -> u8 {
         let any = |result| self.rows.iter().any(|row| row.result == result);
         let remarked = |kind| self.remarks.iter().any(|remark| remark.kind == kind);
         let by_hand = remarked(RemarkKind::Human) && !self.args.allow_accepted;
@@ -216,13 +243,13 @@ impl<'a> Report<'a> {
             "base": self.base,
             "head": self.head,
             "exit_code": self.exit_code(),
-            "complete": self.rows.iter().all(|row| row.result != RowResult::Open),
+            "complete": self.is_complete(),
             "criteria": criteria.collect::<Vec<_>>(),
             "remarks": remarks.collect::<Vec<_>>(),
         })
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(in crate::cli) fn text(&self) -> String {
         let commits = self.seen.len() - 1;
         let mut text = format!(
             "{}: {} from {} to {}\n",

@@ -153,7 +153,7 @@ impl TestRun {
             providers: None,
             stops: mpsc::channel(1).1,
         };
-        let parts = RunParts { ledger, worker, jobs: None };
+        let parts = RunParts { ledger, worker, jobs: None, only: None, handed_in: None };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }
 

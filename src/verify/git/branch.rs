@@ -73,6 +73,17 @@ impl GitRepo {
         Ok(names.filter_map(|it| it.shorthand().ok().map(str::to_owned)).collect())
     }
 
+    /// The refs in a folder of refs, by their full names.
+    ///
+    /// # Errors
+    /// If git cannot list them.
+    pub fn refs_below(&self, folder: &str) -> Result<Vec<(String, Oid)>, VerifyError> {
+        let repo = self.lock();
+        let found = repo.references_glob(&format!("{folder}/*"));
+        let found = found.map_err(self.failed("list the refs"))?.filter_map(Result::ok);
+        Ok(found.filter_map(|it| Some((it.name().ok()?.to_owned(), oid(it.target()?)))).collect())
+    }
+
     /// Where branches of this repository begin: the remote's default branch, or the local one.
     pub fn upstream(&self) -> Option<&'static str> {
         let repo = self.lock();

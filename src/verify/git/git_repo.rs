@@ -13,7 +13,7 @@ use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::suspects::Indexed;
 use super::tree_files::TreeFiles;
-use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
+use crate::model::{Checkpoint, CommitSeen, HeldWork, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
 use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::{RepoProblem, VerifyError};
@@ -22,7 +22,8 @@ use crate::verify::layout::Layout;
 use crate::verify::master::RoomFolders;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
-    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, SigningKey, Since,
+    Status,
 };
 
 /// Extensions of a repository that the library need not understand to read it: the name of the
@@ -169,8 +170,11 @@ impl Repo for GitRepo {
         self.identity_of_git(variable)
     }
 
-    fn signs(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<bool, VerifyError> {
-        Ok(self.is_set("commit.gpgSign", variable)? || self.is_set("tag.gpgSign", variable)?)
+    fn signs(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<SigningKey>, VerifyError> {
+        self.signing_key(variable)
     }
 
     fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {
@@ -211,6 +215,16 @@ impl Repo for GitRepo {
 
     fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError> {
         self.since_in(&self.lock(), checkpoint, layout)
+    }
+
+    fn commits(
+        &self,
+        (base, head): (&Oid, &Oid),
+        layout: &Layout,
+    ) -> Result<Vec<CommitSeen>, VerifyError> {
+        let repo = self.lock();
+        let id = |commit| self.commit(&repo, commit).map(|commit| commit.id());
+        self.commits_in(&repo, (id(base)?, id(head)?), layout)
     }
 
     fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {

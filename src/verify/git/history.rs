@@ -78,25 +78,35 @@ impl GitRepo {
                 (history, Some(id))
             }
         };
-        let mut commits = Vec::new();
-        if let Some(head) = head.filter(|_| known) {
-            let walk = |line: bool| {
-                let mut walk = repo.revwalk()?;
-                if line {
-                    walk.simplify_first_parent()?;
-                }
-                walk.set_sorting(Sort::TOPOLOGICAL)?;
-                walk.push(head)?;
-                walk.hide(base)?;
-                walk.take(COMMITS).collect::<Result<Vec<_>, _>>()
-            };
-            let line: HashSet<git2::Oid> = walk(true).map_err(&failed)?.into_iter().collect();
-            for id in walk(false).map_err(&failed)?.into_iter().rev() {
-                commits.push(self.seen(repo, id, layout, line.contains(&id))?);
-            }
-        }
+        let commits = match head.filter(|_| known) {
+            Some(head) => self.commits_in(repo, (base, head), layout)?,
+            None => Vec::new(),
+        };
         let in_progress = in_progress(repo.state()).map(|(what, _)| what);
         Ok(Since { history, commits, in_progress })
+    }
+
+    /// The commits that `head` has and `base` does not, oldest first.
+    pub(super) fn commits_in(
+        &self,
+        repo: &Repository,
+        (base, head): (git2::Oid, git2::Oid),
+        layout: &Layout,
+    ) -> Result<Vec<CommitSeen>, VerifyError> {
+        let failed = self.failed("read the history");
+        let walk = |line: bool| {
+            let mut walk = repo.revwalk()?;
+            if line {
+                walk.simplify_first_parent()?;
+            }
+            walk.set_sorting(Sort::TOPOLOGICAL)?;
+            walk.push(head)?;
+            walk.hide(base)?;
+            walk.take(COMMITS).collect::<Result<Vec<_>, _>>()
+        };
+        let line: HashSet<git2::Oid> = walk(true).map_err(&failed)?.into_iter().collect();
+        let all = walk(false).map_err(&failed)?.into_iter().rev();
+        all.map(|id| self.seen(repo, id, layout, line.contains(&id))).collect()
     }
 
     pub(super) fn ancestors_in(

@@ -10,7 +10,7 @@ use super::git_repo::GitRepo;
 use crate::sys::env;
 use crate::verify::commit_hooks::CommitHooks;
 use crate::verify::error::VerifyError;
-use crate::verify::repo::{Identity, Person};
+use crate::verify::repo::{Identity, Person, SigningKey};
 
 /// The variables that name a person for git.
 const PERSON: [&str; 5] =
@@ -33,14 +33,24 @@ impl GitRepo {
         Ok(author.zip(committer).map(|(author, committer)| Identity { author, committer }))
     }
 
-    /// The value of a boolean setting; `false` if it is not set or invalid.
-    pub(super) fn is_set(
+    /// The key with which git signs here unasked.
+    pub(super) fn signing_key(
         &self,
-        name: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<bool, VerifyError> {
-        let said = self.ask_git(&["config", "--type=bool", "--get", name], variable)?;
-        Ok(said.as_deref() == Some("true"))
+    ) -> Result<Option<SigningKey>, VerifyError> {
+        let said = |kind, name| self.ask_git(&["config", kind, "--get", name], variable);
+        let is_set =
+            |name| Ok::<_, VerifyError>(said("--type=bool", name)?.is_some_and(|it| it == "true"));
+        if !is_set("commit.gpgSign")? && !is_set("tag.gpgSign")? {
+            return Ok(None);
+        }
+        if said("--type=path", "gpg.format")?.as_deref() != Some("ssh") {
+            return Ok(Some(SigningKey::Gpg));
+        }
+        let named = said("--type=path", "user.signingKey")?;
+        // Git takes the key itself, too.
+        let path = named.filter(|named| !named.starts_with("key::") && !named.starts_with("ssh-"));
+        Ok(Some(SigningKey::Ssh(path.map(|path| self.root.join(path)))))
     }
 
     /// The hooks that git runs for a commit here.

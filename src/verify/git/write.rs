@@ -164,6 +164,16 @@ impl GitRepo {
         self.numbered(repo, layout, number, commit)
     }
 
+    /// Keeps a commit as an attempt at a task, under the first free number.
+    ///
+    /// # Errors
+    /// If the ref cannot be written.
+    pub fn keep_attempt(&self, layout: &Layout, commit: &Oid) -> Result<SavedAttempt, VerifyError> {
+        let repo = self.lock();
+        let commit = self.commit(&repo, commit)?.id();
+        self.numbered(&repo, layout, 1, commit)
+    }
+
     /// Keeps a commit as an attempt, under the first free number.
     pub(super) fn numbered(
         &self,

@@ -66,23 +66,35 @@ fn read(text: &str, depth: usize, found: &mut Vec<Invocation>) {
     }
 }
 
-/// Whether a line starts a program that does nothing but run tests, and that is no known runner. A
-/// script or a recipe may compare something else beside tests that are not there.
-pub(super) fn runs_only_tests(text: &str) -> bool {
-    only_tests(text, 0)
+/// The test programs of a line that have no reader of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Testers {
+    /// None: what prints a summary is a script or a recipe.
+    Hidden,
+    /// One whose result does not decide.
+    Beside,
+    /// One whose result decides.
+    Deciding,
 }
 
-fn only_tests(text: &str, depth: usize) -> bool {
-    scan(text).iter().any(|command| {
+/// Finds the test programs of a line.
+pub(super) fn testers(text: &str) -> Testers {
+    testers_at(text, 0)
+}
+
+fn testers_at(text: &str, depth: usize) -> Testers {
+    let of = |command: &ShellCommand| {
         let words = unwrapped(&command.words);
         match words::shell_script(words) {
-            Some(script) => depth < MOST_DEPTH && only_tests(script, depth + 1),
-            None => {
-                let decides = command.usage == Use::Status && !command.conditional;
-                decides && words::runner(words).is_none() && words::is_tester(words)
-            }
+            Some(script) if depth < MOST_DEPTH => testers_at(script, depth + 1),
+            Some(_) => Testers::Hidden,
+            None if words::runner(words).is_some() => Testers::Beside,
+            None if !words::is_tester(words) => Testers::Hidden,
+            None if command.usage == Use::Status && !command.conditional => Testers::Deciding,
+            None => Testers::Beside,
         }
-    })
+    };
+    scan(text).iter().map(of).max().unwrap_or(Testers::Hidden)
 }
 
 /// The remaining requirement, depending on how the line uses the command's result.

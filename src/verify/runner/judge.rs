@@ -1,6 +1,6 @@
 //! Whether a green exit status is the result of tests that ran.
 
-use super::command::{Invocation, Summary, invocations, runs_only_tests};
+use super::command::{Invocation, Summary, Testers, invocations, testers};
 use super::report::{TestReport, TestRunner, TestTally};
 use crate::model::TestCount;
 
@@ -65,7 +65,12 @@ pub fn judge_tests(command: &str, exit_ok: bool, report: &TestReport) -> Judgmen
             Judgment::Green | Judgment::Red | Judgment::ExitStatus => {}
         }
     }
-    if best == Judgment::ExitStatus && report.is_empty() && runs_only_tests(command) {
+    let is_empty = match testers(command) {
+        Testers::Deciding => report.is_empty(),
+        Testers::Beside => false,
+        Testers::Hidden => report.says_that_none_ran(),
+    };
+    if best == Judgment::ExitStatus && is_empty {
         return Judgment::NothingRan { why: "its summary says that no test ran".to_owned() };
     }
     best

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use super::readers::AnySummary;
 use crate::model::TestCount;
 
 /// A test runner.
@@ -232,22 +233,52 @@ impl TestTally {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
     tallies: BTreeMap<TestRunner, TestTally>,
-    empty: bool,
+    summary: AnySummary,
 }
 
 impl TestReport {
     pub(super) fn new(
         tallies: impl IntoIterator<Item = (TestRunner, TestTally)>,
-        empty: bool,
+        summary: AnySummary,
     ) -> Self {
         let nothing = TestTally::default();
         let tallies = tallies.into_iter().filter(|(_, tally)| *tally != nothing).collect();
-        Self { tallies, empty }
+        Self { tallies, summary }
     }
 
     /// Whether a summary, of whatever runner, says that no test ran, and none that one did.
     pub(super) fn is_empty(&self) -> bool {
-        self.empty
+        self.summary.is_empty()
+    }
+
+    /// Whether a summary says in so many words that no test ran, and none says that one did: a
+    /// script prints many a number.
+    pub(super) fn says_that_none_ran(&self) -> bool {
+        let counts = |runner| match runner {
+            // The first prints no numbers, and the others also where nobody asks for tests.
+            TestRunner::Go | TestRunner::Maven | TestRunner::Gradle => false,
+            TestRunner::Cargo
+            | TestRunner::Nextest
+            | TestRunner::Pytest
+            | TestRunner::Unittest
+            | TestRunner::Jest
+            | TestRunner::Vitest
+            | TestRunner::Mocha
+            | TestRunner::Node
+            | TestRunner::Ctest
+            | TestRunner::Rspec
+            | TestRunner::Minitest
+            | TestRunner::Phpunit
+            | TestRunner::Dotnet => true,
+        };
+        let mut tallies = self.tallies.iter();
+        let none = |(runner, it): (&TestRunner, &TestTally)| {
+            counts(*runner) && it.ended > 0 && it.ran() == 0
+        };
+        match self.summary.passed() {
+            Some(passed) => !passed,
+            None => tallies.any(none),
+        }
     }
 
     /// The report of a runner, if it printed anything.

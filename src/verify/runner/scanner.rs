@@ -43,7 +43,7 @@ impl TestScanner {
             reader.end(&mut tally);
             (runner, tally)
         });
-        TestReport::new(ended, self.summary.is_empty())
+        TestReport::new(ended, self.summary)
     }
 }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::test_repo::{FOLDER, TestRepo, git_in, layout};
 use crate::model::ChangeKind;
-use crate::verify::{Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem, VerifyError};
+use crate::verify::{
+    Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem, SigningKey, VerifyError,
+};
 
 fn problem(scene: &TestRepo) -> RepoProblem {
     scene.preflight(Branch::Current, Dirt::Refuse).expect_err("a problem")
@@ -370,14 +372,20 @@ fn a_conditional_include_decides_who_commits() {
 }
 
 #[test]
-fn git_says_whether_it_signs() {
+fn git_says_whether_it_signs_and_with_which_key() {
     let scene = TestRepo::new();
     let signs = || scene.repo().signs(&|_| None).expect("readable");
     scene.git(&["config", "commit.gpgSign", "false"]);
     scene.git(&["config", "tag.gpgSign", "false"]);
-    assert!(!signs());
+    assert_eq!(signs(), None);
     scene.git(&["config", "commit.gpgSign", "yes"]);
-    assert!(signs());
+    assert_eq!(signs(), Some(SigningKey::Gpg));
+    scene.git(&["config", "gpg.format", "ssh"]);
+    assert_eq!(signs(), Some(SigningKey::Ssh(None)));
+    scene.git(&["config", "user.signingKey", "key::ssh-ed25519 AAAA"]);
+    assert_eq!(signs(), Some(SigningKey::Ssh(None)));
+    scene.git(&["config", "user.signingKey", "/keys/id.pub"]);
+    assert_eq!(signs(), Some(SigningKey::Ssh(Some("/keys/id.pub".into()))));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! `Passed:    0`, `0 tests, 0 failures`, `DONE 0 tests in 0.1s`.
 
 /// What the lines of an output say about tests that ran.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::verify::runner) struct AnySummary {
     /// A number of tests that passed, and whether one of these is not zero.
     passed: Option<bool>,
@@ -22,9 +22,18 @@ impl AnySummary {
         if let Some(planned) = text.strip_prefix("1..") {
             let digits = planned.split(' ').next().unwrap_or("");
             if digits.parse::<u64>() == Ok(0) {
-                say(&mut self.found, false);
+                say(&mut self.passed, false);
             }
             return;
+        }
+        if text.ends_with("[no tests to run]") || text.ends_with("[no test files]") {
+            return say(&mut self.passed, false);
+        }
+        if text.starts_with("No tests found") || text.starts_with("No test files found") {
+            return say(&mut self.passed, false);
+        }
+        if line.starts_with("ok  \t") {
+            return say(&mut self.passed, true);
         }
         let tap = text.strip_prefix("not ok ").or_else(|| text.strip_prefix("ok "));
         if tap.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
@@ -37,6 +46,11 @@ impl AnySummary {
         } else if let Some(found) = number(text, FOUND) {
             say(&mut self.found, found > number(text, LEFT_OUT).unwrap_or(0));
         }
+    }
+
+    /// Whether one says that a test passed, if any says how many did.
+    pub(in crate::verify::runner) fn passed(&self) -> Option<bool> {
+        self.passed
     }
 
     /// Whether a summary says that no test ran, and none that one did.

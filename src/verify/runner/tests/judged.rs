@@ -50,7 +50,8 @@ fn cargo() {
         ("make test", sample!("cargo-workspace-green"), Green),
         ("cargo test -q", sample!("cargo-exit-0-quiet"), Incomplete),
         ("cargo test -p b", sample!("cargo-zero"), NothingRan),
-        ("make test", sample!("cargo-zero"), ExitStatus),
+        ("make test", sample!("cargo-zero"), NothingRan),
+        ("make test", sample!("cargo-all-skipped"), NothingRan),
         ("cargo test no_such_test", sample!("cargo-filtered-out"), NothingRan),
         ("cargo test -p c --lib", sample!("cargo-all-skipped"), NothingRan),
         ("cargo test -- --list", sample!("cargo-list"), ExitStatus),
@@ -298,4 +299,29 @@ fn dotnet() {
         ("dotnet test", b"Build succeeded.\n", Incomplete),
         ("dotnet test -t", b"The following Tests are available:\n    A\n", ExitStatus),
     ]);
+}
+
+/// What a script, a recipe, or a test file itself starts is judged by what it prints.
+#[test]
+fn behind_other_programs() {
+    for command in ["npm test", "make -C a test", "sh run.sh", "node a.mjs", "python3 tests/a.py"] {
+        all(&[
+            (command, sample!("unittest-zero"), NothingRan),
+            (command, sample!("unittest-all-skipped"), NothingRan),
+            (command, sample!("unittest-green"), Green),
+            (command, sample!("node-zero"), NothingRan),
+            (command, sample!("node-all-skipped"), NothingRan),
+            (command, sample!("jest-pass-with-no-tests"), NothingRan),
+            (command, sample!("mocha-all-skipped"), NothingRan),
+            (command, sample!("pytest-deselected"), NothingRan),
+            (command, sample!("go-no-tests-to-run"), NothingRan),
+            (command, sample!("go-no-test-files"), NothingRan),
+            (command, sample!("minitest-zero"), NothingRan),
+            (command, sample!("ctest-zero"), NothingRan),
+            (command, sample!("go-plain"), ExitStatus),
+            (command, sample!("maven-zero"), ExitStatus),
+            (command, b"built 0 files, 0 tests to link\n", ExitStatus),
+            (command, b"Passed: 0\nPassed: 3\n", ExitStatus),
+        ]);
+    }
 }

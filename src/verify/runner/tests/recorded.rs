@@ -266,9 +266,16 @@ fn a_runner_without_a_reader_proves_nothing_if_it_says_that_no_test_ran() {
             ("tox-green", "tox -- test_a", Green),
             ("bun-skipped", "bun test -t later", NothingRan),
             ("bun-green", "bun test", ExitStatus),
-            // A recipe may compare something else.
-            ("uvu-none", "make test", ExitStatus),
-            ("bats-none", "npm test", ExitStatus),
+            // What a script or a recipe starts is read in the same way.
+            ("uvu-none", "make test", NothingRan),
+            ("uvu-skipped", "node t/a.mjs", NothingRan),
+            ("uvu-green", "npm test", ExitStatus),
+            ("bats-none", "npm test", NothingRan),
+            ("bats-skipped", "sh run.sh", NothingRan),
+            ("bats-green", "./run.sh", ExitStatus),
+            ("deno-none", "make -C a check", NothingRan),
+            ("tox-none", "sh run.sh", NothingRan),
+            // Another program decides.
             ("bats-none", "test -f off || bats -f absent a.bats", ExitStatus),
         ],
     );
