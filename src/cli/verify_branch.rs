@@ -14,7 +14,6 @@ use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
 use super::harness::harness_table;
 use super::holdout;
-use super::paths::typed;
 use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
@@ -68,7 +67,7 @@ pub(super) fn verified<T>(
         false => {
             let rules = &seen[claims.rules].commit.id;
             let mut layers = branch_layers(&at, rules, &task, args.sandbox)?;
-            let named = args.holdout.as_ref().map(|path| typed(directory, path)).transpose()?;
+            let named = args.holdout.as_ref().map(|path| at.place.cwd.join(path));
             // The strongest layer is that of the flags.
             layers[0].values.holdout = named;
             let settings = config::resolve(&layers);
