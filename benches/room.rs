@@ -69,6 +69,7 @@ fn measure(files: usize) -> Outcome<Duration> {
     let commits = commits(&root)?;
     let (table, none, setup) = (Table::new(&[])?, GlobSet::empty(), RoomSetup::default());
     let rules = ProofRules {
+        holdout: None,
         repo: &repo,
         layout: &layout,
         table: &table,

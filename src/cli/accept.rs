@@ -43,7 +43,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
     }
     let entry = state.entry(&criterion.key);
     entry.held = None;
-    entry.blocked = false;
+    (entry.blocked, entry.blocked_by) = (false, None);
     entry.proof = Some(Proof::Accepted);
     let ticked = task::tick(task.source.as_bytes(), criterion.mark, Tick::Done)?;
     let mut text = serde_json::to_vec_pretty(&state)

@@ -160,6 +160,9 @@ a cheat is weak. Your working tree is not changed. See docs/rehearse.md.
 
 Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid.")]
     Rehearse(RehearseArgs),
+    /// Checks that the agent never sees
+    #[command(subcommand)]
+    Holdout(HoldoutCommand),
     /// Show the progress of a task and its newest run; without a name, of all tasks
     Status(StatusArgs),
     /// List the tasks, or the criteria of one that can start now, as a matrix for many machines
@@ -191,7 +194,7 @@ Criteria that wait for you come first. See docs/overnight.md."
     Stats(StatusArgs),
     /// Print the `gh pr create` line for a run's branch, with the report as its text
     Pr(PrArgs),
-    /// Reset blocked and held criteria, so that the next run works on them again
+    /// Reset stuck, blocked, and held criteria, so that the next run works on them again
     Retry(RetryArgs),
     /// Take work that is held for review, with a commit that says who accepted it
     Accept(AcceptArgs),
@@ -303,6 +306,23 @@ pub(crate) struct InitArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Commands about hold-out checks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HoldoutCommand {
+    /// Create the list of a task's hold-out checks; never overwrites a file
+    Init(HoldoutInitArgs),
+}
+
+/// Flags of `holdout init`.
+#[derive(Args, Debug)]
+pub(crate) struct HoldoutInitArgs {
+    /// The task
+    pub(crate) task: String,
+    /// The folder, outside of the repository [default: `holdout` in your configuration]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) holdout: Option<PathBuf>,
 }
 
 /// Flags of `status` and `stats`.
@@ -442,6 +462,9 @@ pub(crate) struct RehearseArgs {
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
     #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
+    /// Also run the hold-out checks in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) holdout: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -469,6 +492,9 @@ pub(crate) struct VerifyArgs {
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
     #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
+    /// Also run the hold-out checks in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) holdout: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

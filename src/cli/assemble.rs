@@ -40,7 +40,9 @@ use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::signing::Signing;
 use super::walls::RunWalls;
-use super::{agent_folders, ask, audit, environment, models, paths, quota, run_tools, tier};
+use super::{
+    agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
+};
 use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
@@ -58,8 +60,8 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
-    Around, CommitsAlone, Identity, Layout, MasterFolder, Preflight, ProofRooms, Repo as _,
-    RoomFolders,
+    Around, CommitsAlone, Identity, Layout, MasterFolder, PROGRESS, Preflight, ProofRooms,
+    Repo as _, RoomFolders,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -101,6 +103,13 @@ pub(super) async fn assemble(
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.
     let plan = RunPlan::of(&at, args)?;
+    let (holdout, no_holdout) = match args.worker {
+        Some(_) => (None, None),
+        None => {
+            let about = (&plan.task, &plan.settings, plan.chosen.tier);
+            holdout::load(&at, about, claim.run.as_str())?
+        }
+    };
     // A port that is named and taken ends the run before it leaves anything.
     let port = run_gateway::reserve(plan.settings.gateway).await?;
     make_private(&claim.folder)?;
@@ -130,12 +139,14 @@ pub(super) async fn assemble(
     }
     let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
     let jobs = jobs(&at, &plan, &claim, scratch.path(), &mut recording.notices)?;
+    recording.notices.extend(no_holdout);
     let on_end = plan.settings.on_end.clone();
     let beat = (beat, awake);
     let only = plan.only.as_ref().map(criterion_name);
     let parts =
         Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
-    let (parts, guards) = finish(at, directory, parts).await?;
+    let (mut parts, guards) = finish(at, directory, parts).await?;
+    parts.ledger.holdout = holdout;
     let hand_over = args.bundle.as_ref().zip(only);
     let hand_over = hand_over.map(|(file, name)| HandOver::of(&parts, file, &name)).transpose()?;
     Ok(Assembled { parts, guards, on_end, hand_over })
@@ -214,7 +225,8 @@ async fn finish(
     notices.extend(signing.notice().map(str::to_owned));
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
-    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path());
+    let places = (scratch.path(), at.place.root().join(at.layout.file(PROGRESS)));
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, places);
     let tools = or_notice(tools.await, &mut notices);
     let start = launch::starter(Start {
         environment: launch::limited(&settings, command.kind, &rules.tmp, &committer.variables)?,
@@ -269,6 +281,7 @@ async fn finish(
         stop_check: settings.stop_check,
         commands: next_commands(directory, &task.name, command.login()),
         notices,
+        holdout: None,
     };
     let providers = gateway.map(|gateway| gateway as Arc<dyn Providers>);
     let worker = worker((start, stops), &settings, command.kind, choice, providers);
@@ -319,6 +332,7 @@ fn worker(
         max_wait: settings.max_wait.0,
         max_retries: settings.max_retries.map(NonZeroU32::get),
         premium: launch::premium(settings, agent),
+        escalate: settings.escalate.clone(),
         fallbacks: choice.fallbacks,
         model: choice.model,
         providers,

@@ -72,7 +72,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
         home: launch::copilot_home(),
         gate: Arc::clone(&gate),
     });
-    let mut agent = start(None).await?;
+    let mut agent = start(None, None).await?;
     let in_force = match agent.open().await {
         Ok(mut session) => {
             let limits = TurnLimits { total: LIMIT, idle: LIMIT, ..TurnLimits::default() };

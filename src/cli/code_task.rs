@@ -185,7 +185,7 @@ async fn session(
         command: walls.agent(&command)?,
         via: settings.via,
     });
-    let mut agent = start(models::choose(settings, &command, place.root()).model).await?;
+    let mut agent = start(models::choose(settings, &command, place.root()).model, None).await?;
     let opened = match &request.session {
         Some(session) => agent.resume(session).await,
         None => agent.open().await,

@@ -172,11 +172,17 @@ fn with_repository(
 /// Refuses a gateway in the repository's own configuration: it would open a port and start programs
 /// in every clone of the repository. So would a command at a run's end.
 fn refuse_programs(repository: &Layer) -> Result<(), Failure> {
-    if repository.values.on_end.is_some() {
+    let LayerSettings { on_end, holdout, holdout_visible, .. } = &repository.values;
+    let refused = [
+        ("on_end", "--on-end", on_end.is_some()),
+        ("holdout", "--holdout", holdout.is_some()),
+        ("holdout_visible", "--holdout-visible", holdout_visible.is_some()),
+    ];
+    if let Some((key, flag, _)) = refused.into_iter().find(|(.., is_set)| *is_set) {
         let why =
-            format!("{}: a repository's configuration cannot have `on_end`", repository.source);
+            format!("{}: a repository's configuration cannot have `{key}`", repository.source);
         return Err(Failure::new(ExitCode::Invalid, why)
-            .hint("move it to ~/.config/ralph-copilot/config.toml, or use --on-end"));
+            .hint(&format!("move it to ~/.config/ralph-copilot/config.toml, or use {flag}")));
     }
     let gateway = &repository.values.gateway;
     if gateway.chosen.is_none() && gateway.providers.is_empty() {

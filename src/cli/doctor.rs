@@ -362,7 +362,7 @@ async fn probe(
         tools: None,
         gate: Arc::clone(&gate),
     });
-    let mut agent = start(model).await?;
+    let mut agent = start(model, None).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),

@@ -77,7 +77,8 @@ pub(super) fn dry_run(
 }
 
 impl DryRun<'_> {
-    /// The open criteria that used up their attempts.
+    /// The open criteria that used up their attempts, or of which the agent says that they cannot be
+    /// met.
     fn blocked(&self) -> Vec<&str> {
         let blocked = self.plan.task.criteria.iter().filter(|criterion| {
             !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
@@ -100,7 +101,7 @@ impl DryRun<'_> {
             (!names.is_empty()).then(|| format!("{said}: {}.", names.join(", ")))
         };
         let reasons =
-            [named("blocked", self.blocked()), named("ticked but not proven", self.unproven())];
+            [named("stuck", self.blocked()), named("ticked but not proven", self.unproven())];
         let skipped = skipped(&self.plan.task, &self.state);
         let skipped =
             skipped.iter().map(|it| format!("skipped: {}, {it}.", it.criterion.key.quoted()));

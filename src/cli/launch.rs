@@ -159,13 +159,17 @@ pub(super) struct Start {
 /// Starts the agent as often as it takes.
 pub(super) fn starter(start: Start) -> Starter {
     let start = Arc::new(start);
-    Box::new(move |model| {
+    Box::new(move |model, effort| {
         let start = Arc::clone(&start);
-        Box::pin(async move { launch(&start, model).await })
+        Box::pin(async move { launch(&start, model, effort).await })
     })
 }
 
-async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, AgentError> {
+async fn launch(
+    start: &Start,
+    model: Option<String>,
+    effort: Option<String>,
+) -> Result<Box<dyn Agent>, AgentError> {
     let (variables, arguments) = start.environment.clone();
     let mut extra = arguments;
     if let Some(plugin) = &start.plugin {
@@ -176,9 +180,10 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
         extra.push("--log-dir".into());
         extra.push(start.logs.clone().into());
     }
-    if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
-        extra.push("--model".into());
-        extra.push(model.into());
+    for (flag, value) in [("--model", model), ("--reasoning-effort", effort)] {
+        if let (Some(value), AgentKind::Copilot) = (value, start.command.kind) {
+            extra.extend([flag.into(), value.into()]);
+        }
     }
     if let (Via::Cli, Some(plugin)) = (start.via, &start.plugin) {
         return Ok(Box::new(OneShot::new(OneShotLaunch {

@@ -30,6 +30,7 @@ mod gc;
 mod guardian;
 mod hand_over;
 mod harness;
+mod holdout;
 mod hook;
 mod hooks;
 mod inert;
@@ -102,7 +103,7 @@ use clap::Parser as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
-use self::args::{Cli, Command};
+use self::args::{Cli, Command, HoldoutCommand};
 use self::failure::Failure;
 use self::json_error::{JsonError, misunderstood};
 use self::print::{RedactedLog, annotate, complain};
@@ -182,6 +183,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Pr(args)) => pr::pr(directory, &args),
         Some(Command::Accept(args)) => accept::accept(directory, &args),
         Some(Command::Retry(args)) => retry::retry(directory, &args),
+        Some(Command::Holdout(HoldoutCommand::Init(args))) => holdout::init(directory, &args),
         Some(Command::Rehearse(args)) => rehearse::rehearse(directory, &args),
         Some(Command::Verify(args)) => verify_branch::verify(directory, &args),
         Some(Command::Tick(args)) => tick::tick(directory, &args),

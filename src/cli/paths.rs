@@ -3,6 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
+use crate::config::{Settings, Source};
 use crate::model::ExitCode;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,23 @@ pub(super) fn master(root: &Path) -> Option<PathBuf> {
     let name = Sha256::digest(root.as_os_str().as_encoded_bytes());
     let name: String = name.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     Some(rooms()?.join(name))
+}
+
+/// Where the human finds what hold-out checks said; none without HOME.
+pub(super) fn holdout() -> Option<PathBuf> {
+    Some(cache()?.join("holdout"))
+}
+
+/// The folder of the hold-out checks, without links, if one is named. A relative path begins in
+/// `cwd`, or beside the user's configuration that names it.
+pub(super) fn holdout_folder(settings: &Settings, cwd: &Path) -> Option<PathBuf> {
+    let named = settings.holdout.as_ref()?;
+    let from = match &named.source {
+        Source::User(file) => file.parent().unwrap_or(cwd),
+        _ => cwd,
+    };
+    let home = named.value.strip_prefix("~").ok().zip(etcetera::home_dir().ok());
+    Some(canonical(&home.map_or_else(|| from.join(&named.value), |(rest, home)| home.join(rest))))
 }
 
 /// Our folder for data that outlives a run; none without HOME.

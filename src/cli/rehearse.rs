@@ -11,6 +11,8 @@ use super::args::RehearseArgs;
 use super::assemble;
 use super::context::TaskContext;
 use super::failure::Failure;
+use super::holdout;
+use super::paths::typed;
 use super::policy::denied;
 use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
@@ -36,7 +38,8 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         false => None,
     };
     let task = at.usable()?;
-    let flags = LayerSettings { sandbox: args.sandbox, ..LayerSettings::default() };
+    let holdout = args.holdout.as_ref().map(|path| typed(directory, path)).transpose()?;
+    let flags = LayerSettings { sandbox: args.sandbox, holdout, ..LayerSettings::default() };
     let settings = config::resolve(&at.place.layers(flags, Some(&task))?);
     at.place.repo.fetch_missing(&assemble::revisions(&at), &assemble::note)?;
     let preflight = at.place.repo.preflight(&at.layout, Branch::Current, Dirt::Protect)?;
@@ -50,6 +53,7 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
             complain(text);
         }
     };
+    let holdout = holdout::of_command(&at, &task, &settings)?;
     let head = preflight.checkpoint.head.clone();
     let note = |text: &str| complain(&format!("note: {text}"));
     let Proving { rooms, checks, options, table, tier, .. } = &mut room;
@@ -61,6 +65,7 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         task: &task,
         head: &head,
         tree: checks.leaves_the_tree().then_some(&tree),
+        holdout: holdout.as_ref(),
     };
     let found = runtime()?.block_on(until_signal(run(
         &it,
@@ -167,6 +172,7 @@ impl Report<'_> {
                 "never_green": it.never_green().collect::<Vec<_>>(),
                 "checks": checks,
                 "accepted": accepted,
+                "stopped_by_holdout": it.stopped,
             })
         });
         let whole_task = self.whole_task.map(
@@ -222,6 +228,9 @@ impl Report<'_> {
                     text.push_str(&format!("\n        {line}"));
                 }
                 text.push_str(&format!("\n      instead: {}", cheat.instead));
+            }
+            for cheat in &it.stopped {
+                text.push_str(&format!("\n      would pass, but a hold-out stops it: {cheat}"));
             }
             for path in &it.judge_is_subject {
                 text.push_str(&format!(

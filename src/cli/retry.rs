@@ -11,7 +11,7 @@ use super::context::TaskContext;
 use super::environment;
 use super::failure::Failure;
 use super::named_criterion::named;
-use super::print::{say, say_json};
+use super::print::{complain, say, say_json};
 use super::told::read_state;
 use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
@@ -37,14 +37,20 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         }
     };
     // A proven criterion keeps its attempts, as history.
-    let failed = |entry: &CriterionState| {
-        entry.proof.is_none() && (entry.attempts > 0 || entry.blocked || entry.held.is_some())
+    let failed =
+        |entry: &CriterionState| entry.proof.is_none() && (entry.attempts > 0 || entry.waits());
+    // Only a human who names it tries a third time.
+    let stays = |entry: &CriterionState| {
+        args.criterion.is_none() && entry.is_blocked_by().is_some_and(|it| it.again)
     };
     let mut cleared = Vec::new();
     for entry in state.criteria.iter_mut().filter(|entry| wanted(entry)) {
-        if failed(entry) {
+        if failed(entry) && !stays(entry) {
             entry.attempts = 0;
             entry.blocked = false;
+            if let Some(blocked) = &mut entry.blocked_by {
+                blocked.retried = true;
+            }
             // The ref is kept, for anyone who wants to look at the work.
             entry.held = None;
             cleared.push(entry.key.text.clone());
@@ -78,6 +84,13 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         let files = [at.layout.file("state.json")];
         let branch = repo.checkpoint()?.branch;
         repo.commit_paths(&branch, &files, &at.layout.state_message(), &identity)?;
+    }
+    for entry in state.criteria.iter().filter(|entry| stays(entry)) {
+        complain(&format!(
+            "note: {} stays blocked, since the same kind stopped it again: change it or its check, \
+             or name it",
+            entry.key.quoted()
+        ));
     }
     if args.json {
         say_json(&json!({ "cleared": cleared }));

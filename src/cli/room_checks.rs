@@ -114,7 +114,9 @@ impl RoomChecks {
         options: &CheckOptions,
     ) -> Vec<OsString> {
         let left_out = match options.purpose {
-            Purpose::Check | Purpose::Preflight | Purpose::Setup { .. } => withheld(),
+            Purpose::Check | Purpose::HoldOut | Purpose::Preflight | Purpose::Setup { .. } => {
+                withheld()
+            }
             Purpose::FirstSetup => Vec::new(),
         };
         let runner = runner_environment(command);

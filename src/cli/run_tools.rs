@@ -3,11 +3,12 @@
 //! Invariant: each session has its own address and token; the run's gate decides and records each
 //! call.
 
+mod blocked;
 mod offer;
 mod server;
 mod session;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::{Gate, OfferedServer};
@@ -25,13 +26,13 @@ pub(super) async fn start(
     providers: Option<ProviderSource>,
     depth: Depth,
     gate: &Arc<Gate>,
-    scratch: &Path,
+    (scratch, progress): (&Path, PathBuf),
 ) -> Result<Option<OfferedServer>, String> {
     if memory.is_none() && providers.is_none() {
         return Ok(None);
     }
     let tools = |sources| MemoryTools::new(sources, Arc::clone(gate.redactor()), depth.number());
-    let started = match Offer::new(memory.map(tools), providers) {
+    let started = match Offer::new(memory.map(tools), providers, progress) {
         Ok(offer) => RunServer::start(Arc::new(offer), Arc::clone(gate)).await,
         Err(error) => Err(error),
     };

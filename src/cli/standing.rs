@@ -27,7 +27,11 @@ pub(super) fn standing(criterion: &Criterion, state: &TaskState) -> Option<Strin
                 format!("held for review: git diff {} {}", held.base.short(), held.name)
             }
             Some(entry) if entry.blocked => {
-                format!("blocked after {}", count(entry.attempts.into(), "attempt"))
+                format!("stuck after {}", count(entry.attempts.into(), "attempt"))
+            }
+            Some(entry) if entry.is_blocked_by().is_some() => {
+                let why = entry.is_blocked_by().map(ToString::to_string).unwrap_or_default();
+                format!("blocked ({})", message(&why))
             }
             Some(entry) if entry.attempts > 0 => count(entry.attempts.into(), "failed attempt"),
             Some(_) | None if criterion.checked => "ticked but not proven".to_owned(),

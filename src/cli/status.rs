@@ -13,7 +13,7 @@ use super::standing::proof;
 use super::told::Told;
 use crate::engine::{orphaned_work, skipped, standings};
 use crate::events::{Counters, RunStatus, RunView, WorkerView};
-use crate::model::{ExitCode, Task, TaskState};
+use crate::model::{CriterionState, ExitCode, Task, TaskState};
 use crate::report::{Night, count, counted, criteria_lines, judged, message, reopened, screen};
 use crate::task::task_names;
 
@@ -114,6 +114,7 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "text": criterion.key.text,
             "checked": criterion.checked,
             "blocked": entry.is_some_and(|entry| entry.blocked),
+            "blocked_by": entry.and_then(CriterionState::is_blocked_by),
             "held": entry.and_then(|entry| entry.held.as_ref()),
             "skipped": skipped.iter().find(|it| it.criterion == criterion).map(ToString::to_string),
             "attempts": entry.map_or(0, |entry| entry.attempts),

@@ -13,6 +13,7 @@ use super::command_names::nearest;
 use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
 use super::failure::Failure;
 use super::harness::harness_table;
+use super::holdout;
 use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
@@ -20,8 +21,8 @@ use crate::config;
 use crate::model::{ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{
-    Claims, Derivation, Derived, GUARDRAILS, Layout, Preflight, Remark, Repo as _, RepoProblem,
-    STATE, Seen, Table, claims, derive, moved_on,
+    Claims, Derivation, Derived, GUARDRAILS, HoldOuts, Layout, Preflight, Remark, Repo as _,
+    RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.
@@ -65,7 +66,12 @@ pub(super) fn verified<T>(
         true => Derived::default(),
         false => {
             let rules = &seen[claims.rules].commit.id;
-            let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
+            let mut layers = branch_layers(&at, rules, &task, args.sandbox)?;
+            let named = args.holdout.as_ref().map(|path| at.place.cwd.join(path));
+            // The strongest layer is that of the flags.
+            layers[0].values.holdout = named;
+            let settings = config::resolve(&layers);
+            let holdout = holdout::of_command(&at, &task, &settings)?;
             let outdated = outdated(&at, &harness_table(&settings)?, &seen[0], &upstream)?;
             claims.remarks.extend(outdated);
             let preflight = Preflight::of_commit(head.clone(), at.place.repo.ignored()?);
@@ -73,7 +79,7 @@ pub(super) fn verified<T>(
             let derivation = (&at, &seen[..], &claims, &task);
             runtime()?.block_on(until_signal(derive_in_room(
                 derivation,
-                &mut room,
+                (&mut room, holdout.as_ref()),
                 args.allow_accepted,
             )))??
         }
@@ -111,7 +117,7 @@ pub(super) fn first_task(
 
 async fn derive_in_room(
     (at, seen, claims, task): (&TaskContext, &[Seen], &Claims, &crate::model::Task),
-    room: &mut Proving,
+    (room, holdout): (&mut Proving, Option<&HoldOuts>),
     by_hand: bool,
 ) -> Result<Derived, Failure> {
     for message in room.rooms.notes() {
@@ -119,11 +125,13 @@ async fn derive_in_room(
     }
     let Proving { rooms, checks, options, table, .. } = room;
     let (repo, layout) = (&at.place.repo, &at.layout);
-    let it = Derivation { repo, layout, table, seen, claims, task, by_hand };
+    let it = Derivation { repo, layout, table, seen, claims, task, holdout, by_hand };
     let found = derive(&it, rooms, (&*checks, options)).await?;
-    found.map_err(|lacks| {
+    let found = found.map_err(|lacks| {
         Failure::new(ExitCode::Invalid, format!("the proof room is missing something\n{lacks}"))
-    })
+    })?;
+    holdout::tell(&task.name, &found)?;
+    Ok(found)
 }
 
 /// Where a branch lies.

@@ -66,7 +66,7 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: unreached(root),
         visible: hooks.into_iter().chain(repo.alternates()).collect(),
-        hidden: paths::rooms().into_iter().chain(tokens()).collect(),
+        hidden: paths::rooms().into_iter().chain(tokens()).chain(paths::holdout()).collect(),
         home,
         ..View::default()
     }

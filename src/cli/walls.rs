@@ -18,7 +18,7 @@ use super::view::{
     Ground, agent_settings, credentials, git_folders, open_folder, protected_of, tokens,
     tokens_hidden, unreached, view,
 };
-use super::{agent_folders, audit, environment, openings, sandbox};
+use super::{agent_folders, audit, environment, openings, paths, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
@@ -129,6 +129,7 @@ impl RunWalls {
         let Ground { protected, writable, editable } = ground;
         let mut view = View { protected, writable, ..view(place, scratch) };
         openings::open(&mut view, settings)?;
+        view.hidden.extend(paths::holdout_folder(settings, &place.cwd));
         let shown = scratch.join("shown");
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
@@ -356,6 +357,11 @@ impl RunWalls {
         let mut view = self.now();
         let (online, trusted) = match purpose {
             Purpose::Check | Purpose::Preflight => (false, view.network == Network::Own),
+            Purpose::HoldOut => {
+                // The code under test is the agent's: it could send away what it sees.
+                (view.network, view.ports, view.sockets) = Default::default();
+                (false, true)
+            }
             Purpose::FirstSetup => (true, true),
             Purpose::Setup { network } => (network, false),
         };
@@ -403,7 +409,11 @@ impl RunWalls {
                 view.visible.push(place.folder.join("objects"));
                 view.visible.extend(place.shared.iter().map(|path| self.view.tree.join(path)));
                 view.hidden.push(self.view.tree.clone());
-                Walls::Landlock(self.limits(&view)?)
+                let mut limits = self.limits(&view)?;
+                if purpose == Purpose::HoldOut {
+                    limits.writable.retain(|path| path.starts_with(&place.folder));
+                }
+                Walls::Landlock(limits)
             }
         };
         Room::start(&self.programs, &walls, &place.seen_at, &log)

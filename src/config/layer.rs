@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{GatewayLayer, Span};
 use crate::model::{
-    CommitPrefix, Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
-    Service, UnaskedCalls, Via, VisiblePath, WriteScope,
+    CommitPrefix, Device, Escalate, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
+    Sandbox, Service, UnaskedCalls, Via, VisiblePath, WriteScope,
 };
 
 /// Where a value was written, strongest first.
@@ -78,10 +78,16 @@ pub struct LayerSettings {
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
     /// The command that speaks ACP on its standard streams.
     pub agent: Option<String>,
     /// The command to run after a run; refused in a repository's configuration.
     pub on_end: Option<String>,
+    /// The folder of checks that the agent never sees; refused in a repository's configuration.
+    pub holdout: Option<PathBuf>,
+    /// Use it although no sandbox hides it; refused there, too.
+    pub holdout_visible: Option<bool>,
     /// How Copilot is driven.
     pub via: Option<Via>,
     /// The branch to be on.

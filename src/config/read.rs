@@ -62,6 +62,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         stuck_threshold: settings.stuck_threshold.and_then(NonZeroU32::new),
         on_stuck: settings.on_stuck,
         model: settings.model.clone(),
+        escalate: settings.escalate.clone(),
         commit_prefix: settings.commit_prefix.clone(),
         require_checks: settings.require_checks,
         sign: settings.sign,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
-    CommitPrefix, Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
-    Sandbox, Service, UnaskedCalls, Via, VisiblePath, WriteScope,
+    CommitPrefix, Device, Escalate, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode,
+    ReadableFile, Sandbox, Service, UnaskedCalls, Via, VisiblePath, WriteScope,
 };
 
 /// The winning value, for `doctor`.
@@ -54,10 +54,14 @@ macro_rules! settings {
             $( $(#[$doc])* pub $name: $type, )*
             /// The model, where one was named; else the agent's default or ours.
             pub model: Option<String>,
+            /// What the last attempt at a criterion uses instead.
+            pub escalate: Option<Escalate>,
             /// The agent's command, where one was named; else Copilot is looked for.
             pub agent: Option<String>,
             /// The command to run after a run.
             pub on_end: Option<String>,
+            /// The folder of checks that the agent never sees.
+            pub holdout: Option<Sourced<PathBuf>>,
             /// The branch to be on, where one was named.
             pub branch: Option<String>,
             /// What commit messages begin with, where the project wants something.
@@ -112,8 +116,15 @@ macro_rules! settings {
                 chosen.push(SettingOrigin { name: stringify!($name), value: show(&$name), source });
             )*
             let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
+            let escalate =
+                optional(&mut chosen, "escalate", layers, |values| values.escalate.clone());
             let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
             let on_end = optional(&mut chosen, "on_end", layers, |values| values.on_end.clone());
+            let holdout = chosen_by(layers, |values| values.holdout.clone());
+            let shown = holdout.as_ref().map(|it| it.value.display().to_string());
+            let source = holdout.as_ref().map_or(Source::Default, |it| it.source.clone());
+            let value = shown.unwrap_or_else(|| "-".to_owned());
+            chosen.push(SettingOrigin { name: "holdout", value, source });
             let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
             let commit_prefix =
                 optional(&mut chosen, "commit_prefix", layers, |values| values.commit_prefix.clone());
@@ -145,8 +156,10 @@ macro_rules! settings {
             Settings {
                 $( $name, )*
                 model,
+                escalate,
                 agent,
                 on_end,
+                holdout,
                 branch,
                 commit_prefix,
                 max_duration,
@@ -190,6 +203,8 @@ settings! {
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
     /// Where checks prove something.
     proof: ProofMode = ProofMode::Room, ProofMode::to_string;
+    /// Use hold-out checks although no sandbox hides them.
+    holdout_visible: bool = false, bool::to_string;
     /// How Copilot is driven.
     via: Via = Via::Acp, Via::to_string;
     /// Go on although the human left changes in the tree.

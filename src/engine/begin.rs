@@ -66,6 +66,7 @@ impl Ledger {
         self.try_commit_hooks().await?;
         self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
+        self.try_holdouts(&task).await?;
         self.judge_held(&task).await?;
         self.tell_unprovable(&task)?;
         self.refuse_commit_only(&task)

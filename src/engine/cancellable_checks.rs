@@ -25,8 +25,8 @@ pub(super) struct CancellableChecks {
 #[async_trait]
 impl Checks for CancellableChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
-        if let (Some(events), Some(place)) = (&self.events, options.place_in) {
-            let activity = activity(command.to_owned(), options, place);
+        let told = options.place_in.and_then(|place| activity(command.to_owned(), options, place));
+        if let (Some(events), Some(activity)) = (&self.events, told) {
             // If the journal cannot be written, the result of the command cannot either.
             if let Err(error) = events.record(EventKind::Activity { worker: None, activity }) {
                 tracing::warn!(%error, "cannot record that a command begins");
@@ -50,11 +50,17 @@ impl Checks for CancellableChecks {
     }
 }
 
-fn activity(command: String, options: &CheckOptions, (number, of): (usize, usize)) -> Activity {
+/// What people are told of a command; nothing of a hold-out, which no journal may have.
+fn activity(
+    command: String,
+    options: &CheckOptions,
+    (number, of): (usize, usize),
+) -> Option<Activity> {
     match options.purpose {
         Purpose::Check | Purpose::Preflight => {
-            Activity::Checking { command, cell: options.cell, number, of }
+            Some(Activity::Checking { command, cell: options.cell, number, of })
         }
-        Purpose::FirstSetup | Purpose::Setup { .. } => Activity::SettingUp { command },
+        Purpose::FirstSetup | Purpose::Setup { .. } => Some(Activity::SettingUp { command }),
+        Purpose::HoldOut => None,
     }
 }

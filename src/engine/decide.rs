@@ -12,6 +12,9 @@ use crate::model::{
 /// Inconclusive verdicts in a row that end a run.
 pub(super) const UNCLEAR: u32 = 3;
 
+/// Criteria in a row of which the agent says that they cannot be met: these end a run.
+const BLOCKED: u32 = 3;
+
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -58,6 +61,8 @@ pub struct Spent {
     pub typical: Typical,
     /// Inconclusive verdicts in a row on the criterion at hand.
     pub unclear: u32,
+    /// Verdicts in a row that were `blocked`.
+    pub blocked: u32,
 }
 
 /// What an iteration takes; nothing as long as too few have ended.
@@ -142,14 +147,13 @@ pub(super) fn next_only<'a>(
     })
 }
 
-/// The criteria that are left to work on: unchecked, and neither blocked nor held.
+/// The criteria that are left to work on: unchecked, and not waiting for a human.
 pub(super) fn open_criteria<'a>(
     task: &'a Task,
     state: &TaskState,
 ) -> impl Iterator<Item = &'a Criterion> {
     task.criteria.iter().filter(|criterion| {
-        let waits = |entry: &CriterionState| entry.blocked || entry.held.is_some();
-        !criterion.checked && !state.find(&criterion.key).is_some_and(waits)
+        !criterion.checked && !state.find(&criterion.key).is_some_and(CriterionState::waits)
     })
 }
 
@@ -223,6 +227,16 @@ pub fn after(
     }
     match &verdict.result {
         VerdictResult::Pass(_) | VerdictResult::Held => Consequence::Continue,
+        VerdictResult::Blocked if limits.on_stuck == OnStuck::Stop || spent.blocked >= BLOCKED => {
+            let in_a_row = match spent.blocked {
+                times @ BLOCKED.. => format!("{times} criteria in a row are blocked; the last: "),
+                _ => String::new(),
+            };
+            let why = entry.blocked_by.as_ref().map(ToString::to_string).unwrap_or_default();
+            let reason = format!("{in_a_row}{} is blocked ({why})", entry.key.quoted());
+            Consequence::Stop(Outcome::Stuck { reason })
+        }
+        VerdictResult::Blocked => Consequence::Continue,
         VerdictResult::Inconclusive
             if spent.unclear >= UNCLEAR
                 && verdict.findings.iter().any(|it| it.kind == FindingKind::Flaky) =>
@@ -332,9 +346,11 @@ mod tests {
             key: key("a"),
             attempts,
             blocked: false,
+            blocked_by: None,
             held: None,
             worked: None,
             proof: None,
+            holdout: None,
             iteration: None,
         }
     }

@@ -37,6 +37,7 @@ pub(super) fn derive_again(
         if state.find(key).is_some_and(|entry| entry.proof.is_some()) {
             let entry = state.entry(key);
             (entry.proof, entry.attempts, entry.blocked) = (None, 0, false);
+            entry.blocked_by = None;
             notices.push(format!(
                 "{} is open again, as its box is no longer ticked: its attempts start anew",
                 key.quoted()

@@ -41,6 +41,14 @@ pub enum EngineError {
         /// The checks, both outputs, and the remedy.
         what: String,
     },
+    /// A hold-out check cannot run, whatever the work is.
+    #[error("{what}\n  its command and output: {log}")]
+    HoldOut {
+        /// Which, and why, without its content.
+        what: String,
+        /// The human's file with the content.
+        log: PathBuf,
+    },
     /// state.json names a commit of the work as the start, and the clone does not show the real
     /// one.
     #[error(
@@ -138,6 +146,7 @@ impl EngineError {
             | Self::TaskInvalid { .. }
             | Self::ChecksRequired { .. }
             | Self::RoomLacks { .. }
+            | Self::HoldOut { .. }
             | Self::StartIsWork { .. }
             | Self::TaskGone { .. }
             | Self::StateBroken { .. }
@@ -199,6 +208,7 @@ impl EngineError {
             Self::RoomLacks { .. } => {
                 Some("add the line to the front matter of TASK.md, then start again".into())
             }
+            Self::HoldOut { .. } => Some("fix the hold-out check, then start again".into()),
             Self::StartIsWork { .. } => Some(
                 "get the rest of the history: `git fetch --unshallow`, then start again".into(),
             ),

@@ -11,12 +11,13 @@ use super::ledger::Ledger;
 use super::proof::ProofDepth;
 use crate::agent::Denials;
 use crate::model::{
-    ChangeKind, CheckResult, CheckStatus, EventKind, Evidence, Finding, FindingKind, Outcome,
-    Proof, Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    Blocked, BlockedKind, ChangeKind, CheckResult, CheckStatus, EventKind, Evidence, Finding,
+    FindingKind, Outcome, Proof, Record as _, Repair, Stuck, Turn, TurnEnd, Verdict, VerdictResult,
+    Weight,
 };
 use crate::sandbox::SandboxError;
 use crate::sys::{Durability, FileMode, atomic};
-use crate::task;
+use crate::task::{self, Tick};
 use crate::verify::{
     KeepTick, RepairContext, Repairs, StateFiles, TASK, may_change, repair, worked,
 };
@@ -52,7 +53,7 @@ impl Ledger {
                 .await?;
             self.record_checks(iteration.number, &collected.evidence.checks)?;
             let not_run = not_run(&collected.evidence.checks);
-            if self.interrupted().is_some() {
+            if self.interrupted().is_some() || self.broken_holdout.is_some() {
                 // The checks were ended early, which says nothing about the work.
                 completion = Completion::CutOff;
             } else if not_run.is_some() {
@@ -64,6 +65,7 @@ impl Ledger {
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &denials);
         }
+        self.answer_missing(&mut verdict, &evidence);
         if let TurnEnd::Stuck(stuck) = &turn.end {
             tell_stuck(&mut verdict, stuck);
         }
@@ -74,6 +76,9 @@ impl Ledger {
         }
         self.tell_of_hooks(&mut verdict).await?;
         let evaluated = self.conclude(&iteration, evidence, verdict, completion)?;
+        if let Some(error) = self.holdout_error() {
+            return Err(error);
+        }
         match could_not_run {
             Some(said) if evaluated.outcome.is_none() => {
                 Err(SandboxError::NotStarted { said }.into())
@@ -100,6 +105,8 @@ impl Ledger {
         }
         let proven = matches!(verdict.result, VerdictResult::Pass(_));
         if proven {
+            // Of a criterion that the agent called blocked, the box is still open.
+            self.set_tick(&iteration.criterion.key, Tick::Done)?;
             self.learn(iteration, &evidence, &verdict)?;
         }
         let verdict_held = verdict.result == VerdictResult::Held;
@@ -227,6 +234,28 @@ impl Ledger {
         Ok(())
     }
 
+    /// If the agent misses a program that is there, the next prompt says so, once.
+    pub(super) fn answer_missing(&mut self, verdict: &mut Verdict, evidence: &Evidence) {
+        let missing = evidence.blocked_by.as_ref().filter(|it| it.kind == BlockedKind::Missing);
+        let Some(Blocked { reason, .. }) =
+            missing.filter(|_| verdict.result == VerdictResult::Blocked)
+        else {
+            return;
+        };
+        let named = match reason.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+            Some((named, _)) => named,
+            None => reason,
+        };
+        let found = (!named.contains(char::is_whitespace)).then(|| which::which(named).ok());
+        let Some(path) = found.flatten() else { return };
+        if self.answered.insert((evidence.focus.clone(), named.to_owned())) {
+            let message = format!("`{named}` is on this machine: {}.", path.display());
+            let finding = Finding { kind: FindingKind::Blocked, weight: Weight::Unclear, message };
+            verdict.findings.insert(0, finding);
+            verdict.result = VerdictResult::Inconclusive;
+        }
+    }
+
     /// Counts a verdict in the state and in the run's budget, and returns the consequence.
     pub(super) fn count_verdict(
         &mut self,
@@ -259,8 +288,20 @@ impl Ledger {
             VerdictResult::Held => {
                 self.feedback.remove(key);
             }
+            VerdictResult::Blocked => {
+                let entry = self.state.entry(key);
+                let before = entry.blocked_by.as_ref().filter(|it| it.retried).map(|it| it.kind);
+                entry.blocked_by = evidence.blocked_by.clone().map(|mut now| {
+                    let redactor = self.parts.gate.redactor();
+                    now.reason = redactor.redact_str(&now.reason).into_owned();
+                    now.again = before == Some(now.kind);
+                    now
+                });
+            }
             VerdictResult::Inconclusive => {
-                if verdict.findings.iter().any(|it| it.kind == FindingKind::Flaky) {
+                let tells =
+                    |it: &Finding| matches!(it.kind, FindingKind::Flaky | FindingKind::Blocked);
+                if verdict.findings.iter().any(tells) {
                     self.feedback.insert(key.clone(), verdict.findings.clone());
                 }
             }
@@ -269,6 +310,8 @@ impl Ledger {
         let unclear = self.unclear.entry(key.clone()).or_default();
         let is_unclear = verdict.result == VerdictResult::Inconclusive;
         *unclear = if is_unclear { *unclear + 1 } else { 0 };
+        let is_blocked = verdict.result == VerdictResult::Blocked;
+        self.spent.blocked = if is_blocked { self.spent.blocked + 1 } else { 0 };
         let spent = Spent { unclear: *unclear, ..self.spent };
         let entry = self.state.entry(key).clone();
         let consequence = after(verdict, &entry, &spent, &self.parts.limits);
@@ -307,7 +350,7 @@ impl Ledger {
             let now = task::parse(name, bytes);
             task::find(&now, key)
                 .filter(|criterion| criterion.checked)
-                .and_then(|criterion| task::tick(bytes, criterion.mark, task::Tick::Open).ok())
+                .and_then(|criterion| task::tick(bytes, criterion.mark, Tick::Open).ok())
                 .unwrap_or_else(|| bytes.to_vec())
         };
         Ok(repair(
@@ -375,6 +418,7 @@ fn tell_first(verdict: &mut Verdict, kind: FindingKind, message: String) {
         VerdictResult::Pass(_)
         | VerdictResult::Fail
         | VerdictResult::Held
+        | VerdictResult::Blocked
         | VerdictResult::Inconclusive => {
             verdict.findings.push(finding(Weight::Said));
         }

@@ -154,7 +154,7 @@ impl Ledger {
 
     /// Adds the results of a proof to the evidence.
     pub(super) fn add_proof(
-        &self,
+        &mut self,
         iteration: &Iteration,
         evidence: &mut Evidence,
         proof: Proved,
@@ -165,6 +165,8 @@ impl Ledger {
         evidence.red_at_start = red.cloned().collect();
         evidence.worked_before |=
             self.other_work_met_it(iteration, &proof.checks, &evidence.red_at_start)?;
+        self.take_holdouts(&proof)?;
+        evidence.holdout = proof.holdout;
         evidence.checks = proof.checks;
         evidence.flaky = proof.flaky;
         evidence.wrote = proof.wrote;
@@ -315,7 +317,7 @@ pub(super) fn worth_checking(evidence: &Evidence, ending: Completion) -> bool {
     let ticked = evidence.task_file.focus_ticked;
     let worked = !evidence.commits.is_empty() || evidence.worked_before;
     match ending {
-        Completion::Whole => ticked || worked,
+        Completion::Whole => ticked || worked || evidence.blocked_by.is_some(),
         Completion::CutOff => ticked && worked,
     }
 }

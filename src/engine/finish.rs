@@ -185,6 +185,13 @@ impl Ledger {
                 steps.push(format!("fix the criterion or its check (see {signs}), and commit"));
                 steps.push(format!("then run: {retry} && {again}"));
             }
+            Outcome::Stuck { .. }
+                if self.state.criteria.iter().any(|it| it.is_blocked_by().is_some()) =>
+            {
+                steps
+                    .push("answer what blocks the criterion, in TASK.md or on this machine".into());
+                steps.push(format!("then run: {retry} && {again}"));
+            }
             Outcome::Stuck { .. } if self.has_held() => {}
             Outcome::Stuck { .. } => {
                 steps.push(format!("fix what is named above, then run: {again}"));

@@ -31,6 +31,8 @@ pub struct GuardRules {
     pub human: Vec<PathBuf>,
     /// Secret-looking files that the agent may read, canonical.
     pub readable: Vec<PathBuf>,
+    /// Folders that it may not reach, whatever else is allowed, canonical.
+    pub hidden: Vec<PathBuf>,
     /// Paths outside the workspace that it may read, canonical.
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network.
@@ -76,6 +78,7 @@ impl GuardRules {
         policy.protect = Globs::new(&self.protect)?;
         policy.human.clone_from(&self.human);
         policy.readable.clone_from(&self.readable);
+        policy.hidden.clone_from(&self.hidden);
         policy.visible.clone_from(&self.visible);
         policy.network = self.network;
         policy.network_for.clone_from(&self.network_for);

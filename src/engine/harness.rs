@@ -147,6 +147,7 @@ impl Ledger {
                 setup: &setup,
                 deep: &[],
                 learns: false,
+                holdout: None,
                 retries: false,
             };
             let mut changed = harness_changes(commit, &rules, &planned)?;

@@ -176,13 +176,11 @@ impl Ledger {
             harness => harness.cloned(),
         };
         let to_run = (planned.as_slice(), checks.as_ref());
-        self.prove_against(
-            harness.as_ref(),
-            (Warmth::Warm, commit),
-            About::work(task, (key, &held.base), ProofDepth::Focus),
-            to_run,
-        )
-        .await
+        let about = About::work(task, (key, &held.base), ProofDepth::Focus);
+        let proved =
+            self.prove_against(harness.as_ref(), (Warmth::Warm, commit), about, to_run).await?;
+        self.take_holdouts(&proved)?;
+        self.holdout_error().map_or(Ok(proved), Err)
     }
 
     /// Holds a criterion whose check fails with the old harness at the end. Its commits stay on the

@@ -24,6 +24,8 @@ impl Run {
         // Background processes of the agent's commands, such as git's maintenance, become our
         // children when their parent ends. A long run must not collect zombies.
         reap_orphans();
+        let attempt = self.ledger.next_attempt(&criterion.key);
+        self.worker.escalate(&self.ledger, attempt).await?;
         // Open the session first; without one there is no iteration.
         let session = match &criterion.recipe {
             Some(_) => None,
@@ -55,6 +57,7 @@ impl Run {
         self.worker.providers_idle().await?;
         // Processes of the turn must not change the evidence now.
         iteration.spared_git = self.ledger.parts.gate.end_shells()?;
+        self.stop_before_holdouts(&criterion.key).await;
         match result {
             TurnResult::Ended(turn) => {
                 self.worker.failures = FailureCounts::default();

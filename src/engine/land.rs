@@ -129,6 +129,10 @@ impl Ledger {
                 }
             }
         }
+        if let Some(error) = self.holdout_error() {
+            self.leave(&iteration, &delivery, None)?;
+            return Err(error);
+        }
         let is_cut_off = self.interrupted().is_some();
         if is_cut_off || could_not_run.is_some() {
             return self
@@ -138,6 +142,7 @@ impl Ledger {
         if worked(&evidence).is_none() {
             tell_denied(&mut verdict, &delivery.work.denials);
         }
+        self.answer_missing(&mut verdict, &evidence);
         if let Some(why) = clash {
             self.tell_clash(&mut verdict, &delivery, why);
         } else if let Some(stuck) = &delivery.work.stuck {

@@ -25,8 +25,8 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
-    Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, RefusedCommit,
-    Repo, Table,
+    Around, Baseline, Checks, CommitsAlone, HoldOuts, Identity, Layout, Preflight, ProofRooms,
+    RefusedCommit, Repo, Table,
 };
 
 /// What a ledger is made of.
@@ -99,6 +99,8 @@ pub struct LedgerParts {
     pub commands: NextCommands,
     /// Messages for the human before the work.
     pub notices: Vec<String>,
+    /// The checks that the agent never sees.
+    pub holdout: Option<HoldOut>,
 }
 
 /// Commands that a run names at its end, as the user types them in their folder.
@@ -120,6 +122,15 @@ pub struct NextCommands {
     pub pr: String,
     /// Logs in to an agent other than the Copilot CLI.
     pub log_in: Option<&'static str>,
+}
+
+/// The hold-out checks of a run.
+#[derive(Clone, Debug)]
+pub struct HoldOut {
+    /// The checks.
+    pub checks: HoldOuts,
+    /// The human's file for their commands and output.
+    pub log: PathBuf,
 }
 
 /// The use of lessons in a run.
@@ -198,6 +209,10 @@ pub(super) struct Ledger {
     pub(super) commit_hooks: Vec<RefusedCommit>,
     /// Criteria of which it was said that they are skipped.
     pub(super) told_skipped: BTreeSet<CriterionKey>,
+    /// Programs that the agent missed although they are there, and that it was told of.
+    pub(super) answered: BTreeSet<(CriterionKey, String)>,
+    /// Why a hold-out check cannot run.
+    pub(super) broken_holdout: Option<String>,
     /// Where the next attempt at a criterion begins, with several jobs.
     pub(super) attempts: HashMap<CriterionKey, Earlier>,
     /// Criteria whose work was fine alone, and did not fit what had landed meanwhile.
@@ -255,6 +270,8 @@ impl Ledger {
             flaky_at_end: HashMap::new(),
             commit_hooks: Vec::new(),
             told_skipped: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            broken_holdout: None,
             attempts: HashMap::new(),
             clashed: BTreeSet::new(),
             works_here,

@@ -14,7 +14,7 @@ pub struct Skipped<'t> {
     pub criterion: &'t Criterion,
     /// The earlier one.
     pub because: &'t Criterion,
-    /// What became of that one: `blocked` or `held for review`.
+    /// What became of that one: `stuck`, `blocked`, or `held for review`.
     pub standing: &'static str,
 }
 
@@ -60,6 +60,7 @@ pub fn standings(task: &Task, state: &TaskState) -> Vec<CriterionSummary> {
             line: criterion.line,
             checked: criterion.checked,
             blocked: entry.is_some_and(|entry| entry.blocked),
+            blocked_by: entry.and_then(|it| it.is_blocked_by()).map(ToString::to_string),
             held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
             skipped: skipped.is_some(),
             reason: entry
@@ -97,7 +98,8 @@ fn waits(criterion: &Criterion, state: &TaskState) -> Option<&'static str> {
     match state.find(&criterion.key)? {
         _ if is_done(criterion, state) => None,
         CriterionState { held: Some(_), .. } => Some("held for review"),
-        CriterionState { blocked: true, .. } if !criterion.checked => Some("blocked"),
+        CriterionState { blocked: true, .. } if !criterion.checked => Some("stuck"),
+        entry if entry.is_blocked_by().is_some() && !criterion.checked => Some("blocked"),
         _ => None,
     }
 }
@@ -152,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_blocked_or_held_one_is_skipped_and_free_again_later() {
+    fn what_comes_after_a_stuck_or_held_one_is_skipped_and_free_again_later() {
         let mut state = TaskState::default();
         state.entry(&key("a")).blocked = true;
-        let all = ["b a blocked", "c a blocked", "e a blocked"];
+        let all = ["b a stuck", "c a stuck", "e a stuck"];
         assert_eq!(told(&task(&[]), &state), all);
         state.entry(&key("d")).held = Some(HeldWork {
             name: "refs/x".into(),
@@ -163,7 +165,7 @@ mod tests {
             base: Oid::new("1".repeat(40)),
             reason: String::new(),
         });
-        let nearest = ["b a blocked", "c a blocked", "e d held for review"];
+        let nearest = ["b a stuck", "c a stuck", "e d held for review"];
         assert_eq!(told(&task(&[]), &state), nearest);
         state.entry(&key("a")).blocked = false;
         assert_eq!(told(&task(&[]), &state), ["e d held for review"]);

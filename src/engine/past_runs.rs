@@ -92,7 +92,7 @@ pub(super) fn failed_before(
                     let checks = evidence.checks.iter().filter(|check| !check.passed()).cloned();
                     failed.entry(criterion.clone()).or_default().extend(checks);
                 }
-                VerdictResult::Held | VerdictResult::Inconclusive => {}
+                VerdictResult::Held | VerdictResult::Blocked | VerdictResult::Inconclusive => {}
             }
         })?;
     }

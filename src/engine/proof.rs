@@ -35,6 +35,8 @@ pub(super) enum ProofDepth {
     Focus,
     /// Those of every criterion that no room proved.
     Unproven,
+    /// Nobody's, but the hold-out checks of open criteria run, before any work.
+    HoldOuts,
 }
 
 impl<'a> About<'a> {
@@ -62,7 +64,7 @@ impl Ledger {
         (planned, checks): (&[PlannedCheck], &dyn Checks),
         status: &Status,
     ) -> Result<Proved, EngineError> {
-        if planned.is_empty() {
+        if planned.is_empty() && self.held_back(&about).is_empty() {
             return Ok(Proved::default());
         }
         let in_tree = warmth == Warmth::Warm && self.parts.proof != ProofMode::Room;
@@ -137,9 +139,10 @@ impl Ledger {
         &self,
         room: (&mut ProofRooms, Warmth),
         (commit, harness): (&Oid, Option<&Oid>),
-        About { task, focus, began, depth, retries }: About<'_>,
+        about: About<'_>,
         to_run: (&[PlannedCheck], &dyn Checks),
     ) -> Result<Proved, EngineError> {
+        let About { task, focus, began, depth, retries } = about;
         let setup = RoomSetup::of(&task.settings);
         let (may_change, protect) = (may_change(task, focus)?, globs(&task.settings.protect)?);
         let is_open = |key: &CriterionKey| {
@@ -147,10 +150,11 @@ impl Ledger {
         };
         let unproven = task.criteria.iter().map(|it| it.key.clone()).filter(is_open);
         let deep: Vec<CriterionKey> = match depth {
-            ProofDepth::Quick => Vec::new(),
+            ProofDepth::Quick | ProofDepth::HoldOuts => Vec::new(),
             ProofDepth::Focus => focus.into_iter().cloned().collect(),
             ProofDepth::Unproven => unproven.collect(),
         };
+        let held_back = self.held_back(&about);
         let rules = ProofRules {
             repo: self.parts.repo.as_ref(),
             layout: &self.parts.layout,
@@ -163,6 +167,7 @@ impl Ledger {
             setup: &setup,
             deep: &deep,
             learns: focus.is_some(),
+            holdout: self.parts.holdout.as_ref().map(|it| (&it.checks, &held_back[..])),
             retries,
         };
         let options = self.check_options(self.parts.repo.root());

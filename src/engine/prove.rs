@@ -13,13 +13,14 @@ use super::order::{skipped, waited_for};
 use super::past_runs::proven_here;
 use super::proof::{About, ProofDepth};
 use crate::model::{
-    CheckResult, Criterion, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
-    Proof, Record as _, Task, Weight,
+    CheckResult, CheckStatus, Criterion, CriterionKey, CriterionState, EventKind, Finding,
+    FindingKind, HoldOutCount, Outcome, Proof, Record as _, Task, Weight,
 };
 use crate::sys::process::sweep_orphans;
 use crate::task::{self, Tick};
 use crate::verify::{
-    CheckPhase, PlannedCheck, Proved, Reason, Warmth, assess, plan, said as output_says, worse,
+    CheckPhase, HOLD_OUT, PlannedCheck, Proved, Reason, Warmth, assess, plan, said as output_says,
+    worse,
 };
 
 /// Time limit for ending what the agent's commands left running.
@@ -84,6 +85,13 @@ impl Ledger {
             unproven.insert(0, format!("held for review: {}.", held.join(", ")));
         }
         let blocked = waiting(|it, entry| !it.checked && entry.blocked && entry.held.is_none());
+        if !blocked.is_empty() {
+            unproven.insert(0, format!("stuck: {}.", blocked.join(", ")));
+        }
+        let by = |it: &Criterion| Some(self.state.find(&it.key)?.is_blocked_by()?.to_string());
+        let open = task.criteria.iter().filter(|criterion| !criterion.checked);
+        let blocked = open.filter_map(|it| Some(format!("{} ({})", it.key.quoted(), by(it)?)));
+        let blocked = blocked.collect::<Vec<_>>();
         if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
@@ -255,7 +263,8 @@ impl Ledger {
         task: &Task,
         planned: &[PlannedCheck],
     ) -> Result<Vec<Broken>, EngineError> {
-        if planned.is_empty() {
+        let about = About::task(task, ProofDepth::Unproven);
+        if planned.is_empty() && self.held_back(&about).is_empty() {
             return Ok(Vec::new());
         }
         let place = match self.rooms {
@@ -266,14 +275,12 @@ impl Ledger {
         let checks = Arc::clone(&self.parts.checks);
         let status = self.parts.repo.status()?;
         self.proven_head = Some(self.parts.repo.checkpoint()?.head);
-        let proved = self
-            .run_proof(
-                Warmth::Cold,
-                About::task(task, ProofDepth::Unproven),
-                (planned, checks.as_ref()),
-                &status,
-            )
-            .await?;
+        let proved =
+            self.run_proof(Warmth::Cold, about, (planned, checks.as_ref()), &status).await?;
+        self.take_holdouts(&proved)?;
+        if let Some(error) = self.holdout_error() {
+            return Err(error);
+        }
         self.passed_since_proof = false;
         self.record_checks(self.state.iteration, &proved.checks)?;
         let mut found = broken(&proved);
@@ -381,7 +388,7 @@ impl Ledger {
 
 /// Ends what the commands of an agent that is gone left running: outside of a sandbox of its own, a
 /// server that they started could answer for the code under test.
-async fn end_left_behind() {
+pub(super) async fn end_left_behind() {
     // The programs of providers are the human's, and go on.
     let swept = sweep_orphans(LEFT_BEHIND).await;
     if !swept.left.is_empty() {
@@ -393,6 +400,10 @@ async fn end_left_behind() {
 fn broken(proved: &Proved) -> Vec<Broken> {
     let mut found: Vec<Broken> = Vec::new();
     for reason in assess(proved) {
+        if let Reason::HoldOut(count) = reason {
+            found.push(hold_out(&reason, count));
+            continue;
+        }
         let command = reason.command();
         let is_known = found.iter().any(|it| it.check.command == command);
         let check = proved.checks.iter().find(|check| check.command == command);
@@ -405,4 +416,21 @@ fn broken(proved: &Proved) -> Vec<Broken> {
         found.push(Broken { check, reason: format!("{said}{end}"), kind: reason.kind() });
     }
     found
+}
+
+/// Hold-out checks that fail: only their criterion is known.
+fn hold_out(reason: &Reason<'_>, count: &HoldOutCount) -> Broken {
+    let check = CheckResult {
+        command: HOLD_OUT.to_owned(),
+        criteria: vec![count.criterion.clone()],
+        whole_task: false,
+        status: CheckStatus::Failed(1),
+        millis: 0,
+        tests: Vec::new(),
+        runs: Vec::new(),
+        output: String::new(),
+    };
+    let mut reason = format!("{}.", reason.said("at the end"));
+    reason[..1].make_ascii_uppercase();
+    Broken { check, reason, kind: FindingKind::HoldOutFailed }
 }

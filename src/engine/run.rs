@@ -74,6 +74,7 @@ impl Run {
         let gone = self.worker.providers_gone(&self.ledger).await;
         match worked.and_then(|outcome| gone.map(|()| outcome)) {
             Ok(outcome) => {
+                self.ledger.tell_holdouts()?;
                 let ended = self.ledger.end(outcome)?;
                 self.ledger.close_rooms();
                 Ok(ended)

@@ -123,6 +123,8 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::HarnessChanged
         | FindingKind::TestIsNew
         | FindingKind::CheckWrote
+        | FindingKind::HoldOutFailed
+        | FindingKind::Blocked
         // Not looked at here, or never a failure.
         | FindingKind::NotReproducible
         | FindingKind::TurnStuck

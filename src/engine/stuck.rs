@@ -130,7 +130,7 @@ impl Ledger {
     fn stash_attempt(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
-        let message = format!("{}attempts at a blocked criterion", parts.layout.prefix());
+        let message = format!("{}attempts at a stuck criterion", parts.layout.prefix());
         let number = self.state.attempt_refs.max(1);
         let saved = repo.save_attempt(&parts.layout, number, &message, &parts.preflight.human)?;
         self.back_to_origin(iteration)?;

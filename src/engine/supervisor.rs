@@ -13,13 +13,15 @@ use tokio::sync::mpsc;
 
 use super::ledger::Ledger;
 use super::{EngineError, FailureCounts, Providers, Recovery, RetryLimits, RetryPolicy, recover};
-use crate::agent::{Agent, AgentError, Session, StopHook, TurnLimits};
+use crate::agent::{Agent, AgentError, AgentKind, Session, StopHook, TurnLimits};
 use crate::events::Emitter;
-use crate::model::{EventKind, Fault, Outcome, Premium, Record as _};
+use crate::model::{Escalate, EventKind, Fault, FaultClass, Outcome, Premium, Record as _};
 
-/// Starts the agent, as often as needed, with this model if one is named.
-pub type Starter =
-    Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
+/// An agent that starts.
+type Starting = BoxFuture<'static, Result<Box<dyn Agent>, AgentError>>;
+
+/// Starts the agent, as often as needed, with this model and this effort if they are named.
+pub type Starter = Box<dyn FnMut(Option<String>, Option<String>) -> Starting + Send>;
 
 /// The cost of a prompt to a model; `None` is the agent's own default model.
 pub type PremiumOf = Box<dyn Fn(Option<&str>) -> Premium + Send + Sync>;
@@ -38,6 +40,8 @@ pub struct WorkerParts {
     pub premium: PremiumOf,
     /// The model that is asked for.
     pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
     /// Models to fall back to, in this order, if one is not available; `None` is the agent's own.
     pub fallbacks: VecDeque<Option<String>>,
     /// The tool providers, if the run has a gateway.
@@ -50,6 +54,8 @@ pub struct WorkerParts {
 pub(super) struct Worker {
     pub(super) parts: WorkerParts,
     agent: Option<Box<dyn Agent>>,
+    /// The usual model, while another one makes the last attempt at a criterion.
+    usual_model: Option<Option<String>>,
     /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
 }
@@ -57,7 +63,7 @@ pub(super) struct Worker {
 impl Worker {
     /// One whose agent has not been started.
     pub(super) fn new(parts: WorkerParts) -> Self {
-        Self { parts, agent: None, failures: FailureCounts::default() }
+        Self { parts, agent: None, usual_model: None, failures: FailureCounts::default() }
     }
 
     /// Opens a session, after starting the agent if it is not running.
@@ -68,7 +74,9 @@ impl Worker {
         let agent = match &mut self.agent {
             Some(agent) => agent,
             None => {
-                let agent = (self.parts.start)(self.parts.model.clone()).await?;
+                let escalate = self.parts.escalate.as_ref().filter(|_| self.usual_model.is_some());
+                let effort = escalate.and_then(|it| it.effort.clone());
+                let agent = (self.parts.start)(self.parts.model.clone(), effort).await?;
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
                 if let Some(pid) = pid {
@@ -78,6 +86,35 @@ impl Worker {
             }
         };
         agent.open().await
+    }
+
+    /// Lets the last attempt before stuck run with another model or effort, and the next one with
+    /// the usual ones. The agent starts anew for that.
+    pub(super) async fn escalate(
+        &mut self,
+        ledger: &Ledger,
+        attempt: u32,
+    ) -> Result<(), EngineError> {
+        let Some(to) = self.parts.escalate.clone() else { return Ok(()) };
+        let is_last = attempt >= ledger.parts.limits.attempts;
+        if is_last == self.usual_model.is_some() {
+            return Ok(());
+        }
+        if ledger.parts.agent == AgentKind::Other {
+            self.parts.escalate = None;
+            return ledger.notice(
+                "escalate: only the Copilot CLI is told its model and effort, so the last attempt \
+                 uses the agent's own",
+            );
+        }
+        self.stop_agent().await;
+        if let Some(usual) = self.usual_model.take() {
+            self.parts.model = usual;
+            return Ok(());
+        }
+        let model = to.model.clone().or_else(|| self.parts.model.clone());
+        self.usual_model = Some(std::mem::replace(&mut self.parts.model, model));
+        ledger.notice(&format!("the last attempt runs with {to}"))
     }
 
     /// Stops the agent and its children. The next session starts it again.
@@ -98,6 +135,15 @@ impl Worker {
             most: self.parts.max_retries,
             fallback: !self.parts.fallbacks.is_empty(),
         };
+        if fault.class == FaultClass::ModelUnavailable
+            && let Some(usual) = self.usual_model.take()
+        {
+            let to = self.parts.escalate.take().unwrap_or_default();
+            ledger.notice(&format!("escalate: {to} is not available: the usual one continues"))?;
+            self.parts.model = usual;
+            self.stop_agent().await;
+            return Ok(None);
+        }
         let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
         let now = ledger.parts.clock.now();
         let delay = match recover(fault, &mut self.failures, &policy, now) {

@@ -39,7 +39,7 @@ pub(super) fn open_unjudged(
     let Some(head) = before else { return Ok(()) };
     let held = repo.held(&head, &layout.file(TASK))?.unwrap_or_default();
     let blocked =
-        |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.blocked || since(key));
+        |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.waits() || since(key));
     let then = task::parse(layout.task(), &held);
     let focus = then.criteria.into_iter().find(|it| !it.checked && !blocked(&it.key));
     let Some(key) = focus.map(|criterion| criterion.key) else { return Ok(()) };

@@ -49,6 +49,7 @@ impl Run {
         let Some(mut iteration) = self.ledger.open_assigned(order)? else {
             return Ok(WorkerAnswer::Obsolete);
         };
+        self.worker.escalate(&self.ledger, iteration.attempt).await?;
         let (mut before, mut spared_git) = (None, true);
         loop {
             let result = match self.worker.fresh_session(&mut self.ledger).await? {

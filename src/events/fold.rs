@@ -408,7 +408,7 @@ impl RunView {
         match verdict.result {
             VerdictResult::Pass(proof) => known.proof = Some(proof),
             VerdictResult::Fail => known.failed += 1,
-            VerdictResult::Held | VerdictResult::Inconclusive => {}
+            VerdictResult::Held | VerdictResult::Blocked | VerdictResult::Inconclusive => {}
         }
     }
 

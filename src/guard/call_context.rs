@@ -274,7 +274,8 @@ impl<'a> CallContext<'a> {
 
     /// Neither the folder of a gateway's token nor what is in it is listed, read or changed.
     fn not_of_gateway(&self, path: &Path, real: &Real) -> Result<(), Denial> {
-        if secrets::of_gateway(path) || secrets::of_gateway(&real.path) {
+        let is_hidden = self.policy.hidden.iter().any(|hidden| real.path.starts_with(hidden));
+        if is_hidden || secrets::of_gateway(path) || secrets::of_gateway(&real.path) {
             return Err(secret(path));
         }
         Ok(())

@@ -43,6 +43,8 @@ pub struct Policy {
     pub human: Vec<PathBuf>,
     /// Secret-looking files that may be read, canonical.
     pub readable: Vec<PathBuf>,
+    /// Folders that no call reads or changes, canonical, whatever else is allowed.
+    pub hidden: Vec<PathBuf>,
     /// Paths outside of the workspace that may be read, canonical.
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network, word for word.
@@ -101,6 +103,7 @@ impl Policy {
             protect_paths: Vec::new(),
             human: Vec::new(),
             readable: Vec::new(),
+            hidden: Vec::new(),
             visible: Vec::new(),
             network_for: Vec::new(),
             network: NetworkAccess::Closed,

@@ -1,10 +1,11 @@
 //! The runner's own observations of a turn, as data for the judge.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{CheckResult, CriterionKey, Oid};
+use super::{Blocked, CheckResult, CriterionKey, Oid};
 
 /// The branch and commit before the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +67,9 @@ pub struct Evidence {
     pub progress: bool,
     /// Whether progress.md lost or changed lines that stood there before.
     pub progress_rewritten: bool,
+    /// The last line that the agent added to progress.md says that the criterion cannot be met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Blocked>,
     /// The verify commands, as the runner ran them after the turn.
     pub checks: Vec<CheckResult>,
     /// Those of them that were green and red on the same commit.
@@ -80,6 +84,9 @@ pub struct Evidence {
     /// The commands once more, with the harness put back; none if it did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBackRun>,
+    /// The hold-out checks, once everything else held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holdout: Vec<HoldOutCount>,
     /// The same commands before the work: for the focus, before its first attempt; for the others
     /// the best result of this run, so that a break is not forgiven because it existed one
     /// iteration ago. Empty without a baseline.
@@ -121,6 +128,8 @@ impl Evidence {
             wrote: Vec::new(),
             unmoved: Vec::new(),
             put_back: None,
+            holdout: Vec::new(),
+            blocked_by: None,
             before: Vec::new(),
             red_at_start: Vec::new(),
             undecided: Vec::new(),
@@ -185,6 +194,30 @@ pub struct PutBackRun {
     /// were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+}
+
+/// The hold-out checks of a criterion, without their content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldOutCount {
+    /// The criterion.
+    pub criterion: CriterionKey,
+    /// How many passed.
+    pub passed: usize,
+    /// How many ran, without those that also passed before any work.
+    pub of: usize,
+}
+
+impl HoldOutCount {
+    /// Did all of them pass?
+    pub fn holds(&self) -> bool {
+        self.passed == self.of
+    }
+}
+
+impl fmt::Display for HoldOutCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.passed, self.of)
+    }
 }
 
 /// The author of a change to TASK.md.

@@ -39,8 +39,8 @@ pub use credits::Credits;
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Totals};
 pub use evidence::{
-    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, MustFail,
-    PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
+    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, HoldOutCount,
+    MustFail, PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange, Unmoved,
 };
 pub use exit_code::ExitCode;
 pub use gateway::{EventLevel, GatewayUse, GivenWith};
@@ -59,9 +59,12 @@ pub use recipe::{
 pub use record::{ReadBack, Record, RecordError};
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, UnaskedCalls, Via, WriteScope};
+pub use setting::{
+    Escalate, OnStuck, Premium, ProofMode, Sandbox, Tier, UnaskedCalls, Via, WriteScope,
+};
 pub use state::{
-    CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
+    Blocked, BlockedKind, CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState,
+    forget_tests, tests_are_there,
 };
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{

@@ -161,6 +161,9 @@ pub struct CriterionSummary {
     pub checked: bool,
     /// Whether it used up its attempts.
     pub blocked: bool,
+    /// Why the agent says that it cannot be met, as in `missing: protoc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<String>,
     /// The ref that keeps its work until a human has reviewed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,

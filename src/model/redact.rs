@@ -33,13 +33,14 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::{
-    Activity, AgentIdentity, Answer, Asked, Attribution, CallStatus, Cell, CellRun, ChangeKind,
-    CheckResult, CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill, Credits,
-    CriterionKey, CriterionSummary, Cut, Decided, EventKind, EventLevel, Evidence, ExecutedCall,
-    Fault, FaultClass, Finding, FindingKind, GivenWith, History, Limit, MustFail, Obstacle, Oid,
-    OnStuck, Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName, Repair, Reset,
-    RunSummary, SessionId, SignsChange, StepStatus, Stuck, TaskFileChange, TestCount, Tier, Totals,
-    Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult, Weight,
+    Activity, AgentIdentity, Answer, Asked, Attribution, Blocked, BlockedKind, CallStatus, Cell,
+    CellRun, ChangeKind, CheckResult, CheckStatus, CheckWrote, Checkpoint, CommitSeen, ContextFill,
+    Credits, CriterionKey, CriterionSummary, Cut, Decided, EventKind, EventLevel, Evidence,
+    ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith, History, HoldOutCount, Limit,
+    MustFail, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun, RecipeFault,
+    RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck,
+    TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Unmoved, Usage, Verdict, VerdictResult,
+    Weight,
 };
 
 /// Takes secrets out of text.
@@ -173,6 +174,7 @@ without_text!(
     Answer,
     Asked,
     Attribution,
+    BlockedKind,
     CallStatus,
     ChangeKind,
     Checkpoint,
@@ -234,23 +236,25 @@ const TITLE: Keep = Keep::Start(400);
 
 each_field! {
     AgentIdentity { name, version }
+    Blocked { kind, reason, retried, again }
     CheckResult { command, criteria, whole_task, status, millis, tests, runs, output: OUTPUT }
     CellRun { cell, status, millis }
     TestCount { runner, ran, skipped, failed, passed }
     CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths, formatting }
     CriterionKey { text, occurrence }
-    CriterionSummary { key, line, checked, blocked, held, skipped, reason, proof, attempts }
+    CriterionSummary { key, line, checked, blocked, blocked_by, held, skipped, reason, proof, attempts }
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
         repositories, protected, human, human_committed, state_files, guardrails, state_uncommitted, settings, around,
-        progress, progress_rewritten, checks, flaky, wrote, unmoved, put_back, before, red_at_start,
+        progress, progress_rewritten, blocked_by, checks, flaky, wrote, unmoved, put_back, holdout, before, red_at_start,
         undecided, proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
     Finding { kind, weight, message }
+    HoldOutCount { criterion, passed, of }
     PathChange { path, kind }
     PutBackRun { harness, rests_on, checks, left_out, apart }
     RecipeFault { kind, message: MESSAGE }

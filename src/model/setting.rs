@@ -44,6 +44,26 @@ impl fmt::Display for UnaskedCalls {
     }
 }
 
+/// The agent's model and effort in the last attempt at a criterion.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Escalate {
+    /// Another model.
+    pub model: Option<String>,
+    /// How much the model thinks, in the agent's words.
+    pub effort: Option<String>,
+}
+
+impl fmt::Display for Escalate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.as_deref().unwrap_or("the same model");
+        match &self.effort {
+            Some(effort) => write!(f, "{model}, effort {effort}"),
+            None => f.write_str(model),
+        }
+    }
+}
+
 /// Where checks prove something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

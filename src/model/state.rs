@@ -1,5 +1,6 @@
 //! state.json: the state that must outlive the machine. Committed with the state update.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,9 @@ pub struct CriterionState {
     /// Used up its attempts: not selected until `retry`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
+    /// The agent says why it cannot be done: not selected until `retry`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<Blocked>,
     /// Done, but waiting for a human's review: not selected until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldWork>,
@@ -83,9 +87,77 @@ pub struct CriterionState {
     /// The proof of its pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// How many of its hold-out checks passed with that, as in `2 of 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<String>,
     /// The iteration that proved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u32>,
+}
+
+/// Why an agent says that a criterion cannot be met as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// What stands in the way.
+    pub kind: BlockedKind,
+    /// The agent's words, without secrets.
+    pub reason: String,
+    /// A human let the agent try again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retried: bool,
+    /// It was blocked by the same kind again: it stays so, unless a human names the criterion.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+}
+
+/// What stands in the way of a criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockedKind {
+    /// It contradicts its check, or itself.
+    Contradiction,
+    /// Something is missing on this machine.
+    Missing,
+    /// A decision is the human's.
+    Decision,
+}
+
+impl Blocked {
+    /// What a line says that has the form `BLOCKED: <kind>: <reason>`.
+    pub fn said(line: &str) -> Option<Self> {
+        let (kind, reason) = line.strip_prefix("BLOCKED:")?.split_once(':')?;
+        let kind = match kind.trim() {
+            "contradiction" => BlockedKind::Contradiction,
+            "missing" => BlockedKind::Missing,
+            "decision" => BlockedKind::Decision,
+            _ => return None,
+        };
+        let reason = reason.trim().trim_end_matches('.').to_owned();
+        (!reason.is_empty()).then_some(Self { kind, reason, retried: false, again: false })
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            BlockedKind::Contradiction => "contradiction",
+            BlockedKind::Missing => "missing",
+            BlockedKind::Decision => "decision",
+        };
+        write!(f, "{kind}: {}", self.reason)
+    }
+}
+
+impl CriterionState {
+    /// Why the agent says that it cannot be done, until a human lets it try again.
+    pub fn is_blocked_by(&self) -> Option<&Blocked> {
+        self.blocked_by.as_ref().filter(|it| !it.retried && self.proof.is_none())
+    }
+
+    /// Does it wait for a human: stuck, blocked, or held for review?
+    pub fn waits(&self) -> bool {
+        self.blocked || self.is_blocked_by().is_some() || self.held.is_some()
+    }
 }
 
 /// Work that waits for a human's review.
@@ -153,9 +225,11 @@ impl TaskState {
                 key: key.clone(),
                 attempts: 0,
                 blocked: false,
+                blocked_by: None,
                 held: None,
                 worked: None,
                 proof: None,
+                holdout: None,
                 iteration: None,
             });
             self.criteria.len() - 1

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommitPrefix, Device, Diagnostic, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode,
-    ReadableFile, RecipeName, Service, VisiblePath, WriteScope,
+    CommitPrefix, Device, Diagnostic, Escalate, GatewayUse, NetworkAccess, OnStuck, PolicyRules,
+    ProofMode, ReadableFile, RecipeName, Service, VisiblePath, WriteScope,
 };
 
 /// A task: a folder with a TASK.md.
@@ -114,6 +114,8 @@ pub struct TaskSettings {
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,
+    /// What the last attempt at a criterion uses instead.
+    pub escalate: Option<Escalate>,
     /// What commit messages begin with.
     pub commit_prefix: Option<CommitPrefix>,
     /// Refuse criteria that only a commit speaks for.

@@ -33,6 +33,8 @@ pub enum VerdictResult {
     Fail,
     /// Proven only with changed tests: a human has to review it. Costs no attempt.
     Held,
+    /// The agent says why the criterion cannot be met; costs no attempt.
+    Blocked,
     /// Undecidable; costs no attempt.
     Inconclusive,
 }
@@ -94,6 +96,8 @@ pub enum Weight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
+    /// The agent says why the criterion cannot be met as it is written.
+    Blocked,
     /// The work does not fit what landed on the branch meanwhile.
     Clash,
     /// The box of the criterion is still open.
@@ -136,6 +140,8 @@ pub enum FindingKind {
     NotReproducible,
     /// A verify command of this criterion or the task is red.
     CheckFailed,
+    /// A check that the agent never sees is red.
+    HoldOutFailed,
     /// A check was green and red on the same commit.
     Flaky,
     /// A check is red with the tests, scripts and configuration of the start.

@@ -225,6 +225,10 @@ impl PlanProgress {
                     let why = "it used up its attempts in an earlier run".to_owned();
                     events.extend(part.complete(SubTaskStatus::Failed, Some(why)));
                 }
+                Some(CriterionSummary { blocked_by: Some(why), .. }) => {
+                    let why = format!("it is blocked ({why})");
+                    events.extend(part.complete(SubTaskStatus::Failed, Some(why)));
+                }
                 Some(CriterionSummary { held: Some(_), .. }) => {
                     let why = "it is held for review since an earlier run".to_owned();
                     events.extend(part.complete(SubTaskStatus::Failed, Some(why)));

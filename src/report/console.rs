@@ -103,6 +103,7 @@ impl Console {
             VerdictResult::Pass(_) => ("✓", Style::new().green()),
             VerdictResult::Fail => ("✗", Style::new().red()),
             VerdictResult::Held => ("‖", Style::new().yellow()),
+            VerdictResult::Blocked => ("✗", Style::new().yellow()),
             VerdictResult::Inconclusive => ("?", Style::new().yellow()),
         };
         let (word, rest) = said.split_once(' ').unwrap_or((said, ""));

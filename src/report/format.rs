@@ -183,7 +183,10 @@ pub(super) fn result(
 ) -> String {
     let by = match verdict.result {
         VerdictResult::Pass(by) => Some(by),
-        VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive => None,
+        VerdictResult::Fail
+        | VerdictResult::Held
+        | VerdictResult::Blocked
+        | VerdictResult::Inconclusive => None,
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
@@ -195,7 +198,10 @@ pub(super) fn result(
     });
     let by = by.map(str::to_owned);
     let repairs: Vec<String> = repairs.iter().map(repaired).collect();
-    let aside: Vec<String> = [by, commits, Some(duration(millis))].into_iter().flatten().collect();
+    let holdout = evidence.holdout.iter().find(|count| by.is_some() && count.criterion == *key);
+    let holdout = holdout.map(|count| format!("holdout: {count}"));
+    let aside: Vec<String> =
+        [by, holdout, commits, Some(duration(millis))].into_iter().flatten().collect();
     let aside: Vec<String> = [aside.join(", "), repairs.join(", ")]
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -215,6 +221,7 @@ fn word(verdict: &Verdict) -> &'static str {
         VerdictResult::Pass(_) => "PASS",
         VerdictResult::Fail => "FAIL",
         VerdictResult::Held => "HELD",
+        VerdictResult::Blocked => "BLOCKED",
         VerdictResult::Inconclusive => "INCONCLUSIVE",
     }
 }

@@ -26,6 +26,9 @@ pub(super) fn standing(criterion: &CriterionSummary) -> (&'static str, &'static 
     if criterion.skipped {
         return ("–", "skipped");
     }
+    if criterion.blocked_by.is_some() && !criterion.checked && !criterion.blocked {
+        return ("✗", "blocked");
+    }
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
@@ -135,6 +138,7 @@ fn standings(criteria: &[CriterionSummary]) -> String {
         (format::proof(Proof::Accepted), "accepted by a human"),
         ("none", "ticked but not proven"),
         ("held", "held for review"),
+        ("blocked", "blocked"),
         ("stuck", "stuck"),
         ("skipped", "skipped"),
         ("open", "open"),

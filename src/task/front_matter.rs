@@ -116,7 +116,7 @@ fn place(lines: &Lines<'_>, yaml: &Range<usize>, location: Location) -> Range<us
 mod tests {
     use super::*;
     use crate::model::{
-        GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath,
+        Escalate, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath,
         WriteScope,
     };
     use crate::task::parse;
@@ -151,6 +151,7 @@ mod tests {
              stuck_threshold: 3\n\
              on_stuck: skip\n\
              model: claude-sonnet-4.5\n\
+             escalate: {model: other, effort: high}\n\
              commit_prefix: 'feat:'\n\
              sign: true\n\
              require_checks: true\n\
@@ -179,6 +180,7 @@ mod tests {
             stuck_threshold: Some(3),
             on_stuck: Some(OnStuck::Skip),
             model: Some("claude-sonnet-4.5".into()),
+            escalate: Some(Escalate { model: Some("other".into()), effort: Some("high".into()) }),
             commit_prefix: Some("feat:".parse().expect("a prefix")),
             sign: Some(true),
             require_checks: Some(true),

@@ -18,7 +18,7 @@ use super::{diagnostics::quote, front_policy::FrontPolicy};
 use crate::model::{CommitPrefix, Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 27] = [
+const KEYS: [(&str, &str); 28] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -27,6 +27,7 @@ const KEYS: [(&str, &str); 27] = [
     ("stuck_threshold", "a whole number of at least 1, such as `3`"),
     ("on_stuck", "`stop` or `skip`"),
     ("model", "the name of a model"),
+    ("escalate", "the keys `model` and `effort`, such as `{effort: high}`"),
     ("commit_prefix", CommitPrefix::TAKES),
     ("sign", "`true` or `false`"),
     ("require_checks", "`true` or `false`"),
@@ -267,6 +268,7 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     let written = map.next_value()?;
                     read.settings.model = read.value("model", written, name);
                 }
+                "escalate" => read.settings.escalate = Some(map.next_value()?),
                 "commit_prefix" => {
                     let written = map.next_value()?;
                     read.settings.commit_prefix =

@@ -7,8 +7,12 @@
 use super::excerpt::said;
 use super::prove::Proved;
 use crate::model::{
-    CheckResult, CheckWrote, CriterionKey, Evidence, FindingKind, MustFail, PutBackRun, Unmoved,
+    CheckResult, CheckWrote, CriterionKey, Evidence, FindingKind, HoldOutCount, MustFail,
+    PutBackRun, Unmoved,
 };
+
+/// What a hold-out check is called wherever the agent may read it.
+pub const HOLD_OUT: &str = "a hold-out check";
 
 /// The results of a proof, wherever they are kept.
 #[derive(Clone, Copy, Debug)]
@@ -18,19 +22,20 @@ pub struct Results<'p> {
     wrote: &'p [CheckWrote],
     unmoved: &'p [Unmoved],
     put_back: Option<&'p PutBackRun>,
+    holdout: &'p [HoldOutCount],
 }
 
 impl<'p> From<&'p Proved> for Results<'p> {
     fn from(proved: &'p Proved) -> Self {
-        let Proved { checks, flaky, wrote, unmoved, put_back } = proved;
-        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref() }
+        let Proved { checks, flaky, wrote, unmoved, put_back, holdout, held_back: _ } = proved;
+        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref(), holdout }
     }
 }
 
 impl<'p> From<&'p Evidence> for Results<'p> {
     fn from(evidence: &'p Evidence) -> Self {
-        let Evidence { checks, flaky, wrote, unmoved, put_back, .. } = evidence;
-        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref() }
+        let Evidence { checks, flaky, wrote, unmoved, put_back, holdout, .. } = evidence;
+        Self { checks, flaky, wrote, unmoved, put_back: put_back.as_ref(), holdout }
     }
 }
 
@@ -47,11 +52,13 @@ pub enum Reason<'p> {
     NeedsChanges(&'p CheckResult, &'p PutBackRun),
     /// It passes where it must fail.
     Unmoved(&'p Unmoved),
+    /// Hold-out checks of a criterion are red.
+    HoldOut(&'p HoldOutCount),
 }
 
 /// The reasons, those that weigh most first.
 pub fn assess<'p>(results: impl Into<Results<'p>>) -> Vec<Reason<'p>> {
-    let Results { checks, flaky, wrote, unmoved, put_back } = results.into();
+    let Results { checks, flaky, wrote, unmoved, put_back, holdout } = results.into();
     let is_flaky = |check: &CheckResult| flaky.contains(&check.command);
     let green = |command: &str| checks.iter().any(|it| it.command == command && it.passed());
     let red = checks.iter().filter(|check| is_flaky(check) || !check.passed());
@@ -61,17 +68,22 @@ pub fn assess<'p>(results: impl Into<Results<'p>>) -> Vec<Reason<'p>> {
         red.map(move |check| Reason::NeedsChanges(check, run))
     });
     let found = red.chain(wrote.iter().map(Reason::Wrote)).chain(needs);
-    found.chain(unmoved.iter().map(Reason::Unmoved)).collect()
+    let hidden = holdout.iter().filter(|it| !it.holds()).map(Reason::HoldOut);
+    found.chain(unmoved.iter().map(Reason::Unmoved)).chain(hidden).collect()
 }
 
 /// The reasons why the checks of a criterion prove nothing, in words; empty if they hold. `at` says
 /// where they ran, as in `at the head`.
 pub fn reasons(proved: &Proved, key: &CriterionKey, at: &str) -> Vec<String> {
-    let own = |command: &str| {
+    let own = |reason: &Reason<'_>| {
         let mut checks = proved.checks.iter();
-        checks.any(|check| check.command == command && check.criteria.contains(key))
+        match reason {
+            Reason::HoldOut(count) => count.criterion == *key,
+            reason => checks
+                .any(|check| check.command == reason.command() && check.criteria.contains(key)),
+        }
     };
-    assess(proved).into_iter().filter(|it| own(it.command())).map(|it| it.said(at)).collect()
+    assess(proved).into_iter().filter(own).map(|it| it.said(at)).collect()
 }
 
 impl Reason<'_> {
@@ -81,6 +93,7 @@ impl Reason<'_> {
             Self::Flaky(check) | Self::Red(check) | Self::NeedsChanges(check, _) => &check.command,
             Self::Wrote(wrote) => &wrote.command,
             Self::Unmoved(unmoved) => &unmoved.command,
+            Self::HoldOut(_) => HOLD_OUT,
         }
     }
 
@@ -92,6 +105,7 @@ impl Reason<'_> {
             Self::Wrote(_) => FindingKind::CheckWrote,
             Self::NeedsChanges(..) => FindingKind::HarnessNeeded,
             Self::Unmoved(_) => FindingKind::Unmoved,
+            Self::HoldOut(_) => FindingKind::HoldOutFailed,
         }
     }
 
@@ -99,6 +113,7 @@ impl Reason<'_> {
     pub fn said(&self, at: &str) -> String {
         let command = self.command();
         match self {
+            Self::HoldOut(_) => format!("{HOLD_OUT} of this criterion fails {at}"),
             Self::Flaky(_) => format!("`{command}` passed and failed {at} on the same commit"),
             Self::Red(check) => {
                 let (how, said) = (check.status.how(), said(&check.output));
@@ -177,12 +192,15 @@ mod tests {
         };
         let green = ["needs", "moved", "writes"].map(|name| check(name, CheckStatus::Passed));
         let red = ["red", "flaky"].map(|name| check(name, CheckStatus::Failed(1)));
+        let key = CriterionKey { text: "it works".into(), occurrence: 0 };
         let proved = Proved {
             checks: green.into_iter().chain(red).collect(),
             flaky: vec!["flaky".into()],
             wrote: vec![CheckWrote { command: "writes".into(), paths: vec![changed] }],
             unmoved: vec![unmoved],
             put_back: Some(put_back),
+            holdout: vec![HoldOutCount { criterion: key.clone(), passed: 1, of: 2 }],
+            held_back: Vec::new(),
         };
         let kinds: Vec<_> =
             assess(&proved).iter().map(|it| (it.command().to_owned(), it.kind())).collect();
@@ -192,9 +210,9 @@ mod tests {
             ("writes", FindingKind::CheckWrote),
             ("needs", FindingKind::HarnessNeeded),
             ("moved", FindingKind::Unmoved),
+            (HOLD_OUT, FindingKind::HoldOutFailed),
         ];
         assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
-        let key = CriterionKey { text: "it works".into(), occurrence: 0 };
         assert_eq!(
             reasons(&proved, &key, "at the head"),
             [
@@ -203,6 +221,7 @@ mod tests {
                 "`writes` changes tests/a.py at the head, a file that decides checks",
                 "`needs` fails at the head, with tests/a.py as it was",
                 "`moved` passes at the head with a.py as it was before the work",
+                "a hold-out check of this criterion fails at the head",
             ]
         );
         let other = CriterionKey { text: "another".into(), occurrence: 0 };

@@ -17,6 +17,9 @@ pub enum Purpose {
     /// To prove something: without credentials.
     #[default]
     Check,
+    /// To try the work on inputs that the agent never sees: also without network and services, and
+    /// nothing that it writes outlives its room.
+    HoldOut,
     /// To get the result in the human's own tree, before any agent works. Its writes there are
     /// discarded, if the kernel can do that.
     Preflight,

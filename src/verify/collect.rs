@@ -15,8 +15,8 @@ use super::protect::Protection;
 use super::repo::{Repo, Status};
 use super::state::StateFiles;
 use crate::model::{
-    Attribution, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence, Oid,
-    PathChange, TaskEdit, TaskFileChange,
+    Attribution, Blocked, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence,
+    Oid, PathChange, TaskEdit, TaskFileChange,
 };
 
 /// Compares TASK.md before and after, in terms of criteria; `task` knows how.
@@ -159,6 +159,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         settings,
         progress,
         progress_rewritten,
+        blocked_by: seen.blocked(&now),
         before: inputs.before.to_vec(),
         undecided: inputs.undecided.to_vec(),
         proven: inputs.proven.to_vec(),
@@ -311,6 +312,17 @@ impl Seen<'_> {
                 (false, !same)
             }
         }
+    }
+
+    /// What the last line of the added text says, without a list's mark and a date before it. A line
+    /// in its midst may be prose.
+    fn blocked(&self, now: &StateFiles) -> Option<Blocked> {
+        let added = grown(self.inputs.state, now, &self.inputs.layout.file(PROGRESS))?;
+        let text = String::from_utf8_lossy(added).into_owned();
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        let last = last.trim_start_matches(['-', '*', ' ']);
+        let last = last.strip_prefix(self.inputs.date).unwrap_or(last);
+        Blocked::said(last.trim_start_matches([':', ' ']))
     }
 }
 

@@ -9,7 +9,7 @@ mod checks;
 use super::format;
 use super::layout::{GUARDRAILS, Layout, PROGRESS};
 use crate::model::{
-    Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Oid, Proof, Repair,
+    Attribution, Blocked, CommitSeen, Evidence, Finding, FindingKind, History, Oid, Proof, Repair,
     SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
 };
 
@@ -45,6 +45,7 @@ pub fn judge(evidence: &Evidence, rules: &JudgeRules<'_>) -> Verdict {
     case.tree();
     case.checks();
     let proof = case.proof();
+    case.met_anyway(proof);
     case.close(proof)
 }
 
@@ -442,6 +443,28 @@ impl Case<'_> {
         }
     }
 
+    /// That the criterion cannot be met is a claim, too: where its check turned green, it is met, and
+    /// the runner ticks it.
+    fn met_anyway(&mut self, proof: Proof) {
+        if self.evidence.blocked_by.is_some() && proof == Proof::Check {
+            self.findings.retain(|finding| finding.kind != FindingKind::NotTicked);
+        }
+    }
+
+    /// Why the agent says that the criterion cannot be met, if it did not work on it.
+    fn blocked_by(&self) -> Option<&Blocked> {
+        let evidence = self.evidence;
+        let is_idle = |finding: &Finding| {
+            use FindingKind::{CheckFailed, EmptyCommit, NoCommit, NotTicked};
+            let kinds = [CheckFailed, EmptyCommit, NoCommit, NotTicked];
+            finding.weight != Weight::Fails || kinds.contains(&finding.kind)
+        };
+        let worked = evidence.commits.iter().any(counts) || evidence.task_file.focus_ticked;
+        let fails = self.findings.iter().any(|finding| finding.weight == Weight::Fails);
+        let is_blocked = fails && !worked && self.findings.iter().all(is_idle);
+        evidence.blocked_by.as_ref().filter(|_| is_blocked)
+    }
+
     /// Weighs the findings.
     fn close(mut self, proof: Proof) -> Verdict {
         // People and the next prompt read the first finding first. A red check says what is wrong
@@ -457,6 +480,12 @@ impl Case<'_> {
             VerdictResult::Fail
         } else if has(Weight::Unclear) {
             VerdictResult::Inconclusive
+        } else if let Some(why) = self.blocked_by() {
+            let message = format!("Blocked ({why}).");
+            self.findings.retain(|finding| finding.weight == Weight::Said);
+            let finding = Finding { kind: FindingKind::Blocked, weight: Weight::Held, message };
+            self.findings.insert(0, finding);
+            VerdictResult::Blocked
         } else if has(Weight::Fails) {
             VerdictResult::Fail
         } else if has(Weight::Held) {
@@ -490,7 +519,10 @@ impl Case<'_> {
             }
             (
                 Attribution::Agent | Attribution::Unknown,
-                VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive,
+                VerdictResult::Fail
+                | VerdictResult::Held
+                | VerdictResult::Blocked
+                | VerdictResult::Inconclusive,
             ) => Some(Repair::RestoreTask { keep_tick: false }),
         }
     }

@@ -24,6 +24,7 @@ mod fingerprint;
 mod format;
 mod git;
 mod harness_at;
+mod holdout;
 mod judge;
 mod layout;
 mod learned;
@@ -64,7 +65,7 @@ mod worker_tree;
 mod tests;
 
 pub use around::Around;
-pub use assess::{Reason, Results, assess, reasons};
+pub use assess::{HOLD_OUT, Reason, Results, assess, reasons};
 pub use baseline::Baseline;
 pub use branch::{
     Claims, Derivation, Derived, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen,
@@ -85,6 +86,7 @@ pub use git::{
     BranchCommit, BundleLimits, BundleRefs, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo,
     RoomSource, Tidied, TreeFiles, clashes, is_git_setting, take_bundle,
 };
+pub use holdout::{HoldOuts, log_hold_out};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::{Learned, learned, with_human};

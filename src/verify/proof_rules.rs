@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobSet;
 
 use super::classify::Table;
+use super::holdout::HoldOuts;
 use super::layout::Layout;
 use super::plan::PlannedCheck;
 use super::repo::Repo;
@@ -38,6 +39,8 @@ pub struct ProofRules<'a> {
     pub learns: bool,
     /// The criteria whose checks run where they must fail, too: those that nobody proved yet.
     pub deep: &'a [CriterionKey],
+    /// The hold-out checks that run once everything else held, and the criteria that they are of.
+    pub holdout: Option<(&'a HoldOuts, &'a [CriterionKey])>,
     /// Tries a red check again in a room without the output of earlier checks, which may be in its
     /// way: `mkdir build`.
     pub retries: bool,

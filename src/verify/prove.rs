@@ -8,10 +8,11 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::checks::{CheckOptions, Checks};
+use super::checks::{CheckOptions, Checks, Purpose};
 use super::classify::{KnownStarts, SourceTree as _, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::{Harness, written};
+use super::holdout::{HoldOutCheck, counts};
 use super::master::Warmth;
 use super::must_fail::{MustFailRun, must_fail, old_product, unmoved};
 use super::plan::PlannedCheck;
@@ -21,8 +22,8 @@ use super::proof_rules::ProofRules;
 use super::recorded::Recorded;
 use super::unfinished::take_back;
 use crate::model::{
-    Cell, ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, Oid, PathChange,
-    PutBackRun, Task, Unmoved,
+    Cell, ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, HoldOutCount, Oid,
+    PathChange, PutBackRun, Task, Unmoved,
 };
 
 /// The results of the checks.
@@ -38,6 +39,10 @@ pub struct Proved {
     pub unmoved: Vec<Unmoved>,
     /// The run with the harness put back; none if it did not change.
     pub put_back: Option<PutBackRun>,
+    /// The hold-out checks, once everything else of their criterion held.
+    pub holdout: Vec<HoldOutCount>,
+    /// The same with their commands and output: for the human alone.
+    pub held_back: Vec<CheckResult>,
 }
 
 /// Runs the checks on the shown content, and the green ones again in another room with the harness
@@ -46,18 +51,18 @@ pub struct Proved {
 /// # Errors
 /// If git fails, or the room cannot be brought to the commit.
 pub async fn prove(
-    room: (&mut ProofRooms, Warmth),
+    (rooms, warmth): (&mut ProofRooms, Warmth),
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
 ) -> Result<Proved, VerifyError> {
     let recorded = Recorded::new(checks);
-    let proved = prove_in(room, shown, rules, (planned, &recorded), options).await;
-    proved.map(|mut proved| {
-        recorded.add_to(&mut proved.checks);
-        proved
-    })
+    let to_run = (planned, &recorded as &dyn Checks);
+    let mut proved = prove_in((&mut *rooms, warmth), shown, rules, to_run, options).await?;
+    recorded.add_to(&mut proved.checks);
+    hold_out((rooms, warmth), shown, rules, &mut proved, (checks, options)).await?;
+    Ok(proved)
 }
 
 async fn prove_in(
@@ -105,6 +110,49 @@ async fn prove_in(
     Ok(proved)
 }
 
+/// Runs the hold-out checks of the criteria of which everything else held, with the harness put
+/// back.
+async fn hold_out(
+    (rooms, warmth): (&mut ProofRooms, Warmth),
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    proved: &mut Proved,
+    (checks, options): (&dyn Checks, &CheckOptions),
+) -> Result<(), VerifyError> {
+    let Some((holdouts, keys)) = rules.holdout else { return Ok(()) };
+    let due =
+        |check: &&HoldOutCheck| keys.contains(&check.criterion) && proved.holds(&check.criterion);
+    let due: Vec<&HoldOutCheck> = holdouts.checks.iter().filter(due).collect();
+    if due.is_empty() {
+        return Ok(());
+    }
+    let planned: Vec<PlannedCheck> = due.iter().map(|check| check.planned()).collect();
+    let mut room = rooms.fresh(warmth)?;
+    let harness = Harness::at(shown, rules, &planned, (room.human(), rooms.known()))?;
+    let rests_on = proved.put_back.as_ref().map_or(&[][..], |run| &run.rests_on);
+    let mut edits = shown.edits.to_vec();
+    if let Some(harness) = &harness {
+        let put_back = harness.found.edits.iter().filter(|it| !rests_on.contains(it.path()));
+        edits.extend(put_back.cloned());
+    }
+    let with_old = Shown { edits: &edits, ..shown };
+    let failed = set_up(&mut room, with_old, rules, (checks, options)).await?;
+    let all = [&edits[..], &holdouts.files].concat();
+    let mut fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
+    fixed.extend(holdouts.files.iter().map(|file| file.path().clone()));
+    let options = CheckOptions { purpose: Purpose::HoldOut, fixed, ..options.clone() };
+    let shown = Shown { edits: &all, ..shown };
+    let ran = match failed {
+        // The other checks said so.
+        Some(_) => Ok(Vec::new()),
+        None => room.run(shown, &planned, checks, &options).await,
+    };
+    room.remove();
+    proved.held_back = ran?.into_iter().map(|ran| ran.result).collect();
+    proved.holdout = counts(&due, &proved.held_back);
+    Ok(())
+}
+
 /// The first run, and those that follow it.
 #[derive(Default)]
 struct First {
@@ -119,6 +167,18 @@ impl Proved {
         const SOON: u64 = 10_000;
         let is_red = |check: &CheckResult| matches!(check.status, CheckStatus::Failed(_));
         self.checks.iter().any(is_red) && self.checks.iter().map(|it| it.millis).sum::<u64>() < SOON
+    }
+
+    /// Does nothing speak against the checks of a criterion?
+    fn holds(&self, key: &CriterionKey) -> bool {
+        let own = |command: &String| {
+            let mut checks = self.checks.iter();
+            checks.any(|check| check.command == *command && check.criteria.contains(key))
+        };
+        let again = self.put_back.iter().flat_map(|run| &run.checks);
+        let red = self.checks.iter().chain(again).filter(|it| !it.passed()).map(|it| &it.command);
+        let against = red.chain(&self.flaky).chain(self.wrote.iter().map(|it| &it.command));
+        !against.chain(self.unmoved.iter().map(|it| &it.command)).any(own)
     }
 
     fn holds_with_old(&self) -> bool {

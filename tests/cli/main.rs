@@ -13,8 +13,10 @@ mod sample;
 mod tier;
 
 mod audit;
+mod blocked;
 mod commands;
 mod fleet;
+mod holdout;
 mod plans;
 mod preflight;
 mod rehearse;

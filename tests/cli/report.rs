@@ -95,7 +95,8 @@ fn words(repo: &Repo) -> [Vec<(u64, String)>; 2] {
     for (line, said) in of(&status["report"]) {
         let is_it = |found: &&str| found.trim_start().starts_with(&format!("{line}  ["));
         let line_of = |text: &str| text.lines().find(is_it).unwrap_or_default().to_owned();
-        let waits = ["held", "blocked", "skipped"].iter().any(|word| said.starts_with(word));
+        let waits =
+            ["held", "stuck", "blocked", "skipped"].iter().any(|word| said.starts_with(word));
         assert!(said == "open" || line_of(&text).ends_with(&said), "{said}: {text}");
         assert_eq!(line_of(&check).ends_with(&said), waits, "{said}: {check}");
     }
@@ -117,8 +118,8 @@ fn status_report_and_check_say_the_same_of_each_criterion() {
         let said: Vec<&str> = status.iter().map(|(_, said)| said.as_str()).collect();
         assert_eq!(said, wanted);
     };
-    let skipped = "skipped: `b is there` before it is blocked";
-    all(&repo, &["proven by its check", "blocked after 1 attempt", skipped]);
+    let skipped = "skipped: `b is there` before it is stuck";
+    all(&repo, &["proven by its check", "stuck after 1 attempt", skipped]);
     // What a human does later counts for all of them, and for the run that nothing hides.
     assert_eq!(repo.ralph(&["retry", "demo"]).code, Some(0));
     assert_eq!(repo.run(&script, &["--sandbox=off", "--max-premium-requests=0"]).code, Some(3));

@@ -13,6 +13,7 @@ mod replay;
 mod repo;
 #[path = "../support/sample.rs"]
 mod sample;
+mod special_cases;
 #[path = "../support/tier.rs"]
 mod tier;
 

@@ -41,6 +41,7 @@ fn ten_thousand_criteria_give_a_bounded_one() {
             line: number + 5,
             checked: number % 2 == 0,
             blocked: false,
+            blocked_by: None,
             held: None,
             skipped: false,
             reason: None,

@@ -133,6 +133,13 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "HOW", help_heading = "Agent",
         value_parser = PossibleValuesParser::new(["acp", "cli"]).map(via))]
     via: Option<Via>,
+    /// Also run the checks in this folder, which the agent never sees, before a criterion counts as
+    /// proven: DIR/<task>.md lists them
+    #[arg(long, value_name = "DIR", help_heading = "Verification")]
+    pub(crate) holdout: Option<PathBuf>,
+    /// Use hold-out checks although no sandbox hides them from the agent
+    #[arg(long, help_heading = "Verification")]
+    holdout_visible: bool,
     /// Run this command when the run has ended, with the report as JSON on standard input
     #[arg(long, value_name = "COMMAND", help_heading = "Afterwards")]
     on_end: Option<String>,
@@ -203,6 +210,8 @@ impl SettingArgs {
 
     /// Turns off everything that the run does for its workers.
     pub(crate) fn for_worker(&mut self) {
+        // The run names the folder in the environment.
+        self.holdout = None;
         (self.proof, self.jobs, self.branch) = (Some(ProofMode::Tree), Some(1), None);
         (self.gateway, self.lenient, self.require_checks) = (Some(GatewayUse::Off), true, false);
     }
@@ -240,6 +249,8 @@ impl SettingArgs {
             model: self.model.clone(),
             agent: self.agent.clone(),
             on_end: self.on_end.clone(),
+            holdout: self.holdout.clone(),
+            holdout_visible: set(self.holdout_visible),
             via: self.via,
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
-use crate::cli::openings;
+use crate::cli::{openings, paths};
 use crate::config::Settings;
 use crate::engine::GuardRules;
 use crate::guard::{Approval, Rules};
@@ -33,6 +33,7 @@ pub(in crate::cli) fn rules(
         protect: settings.protect.clone(),
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
         readable: openings::readable(settings, at.place.root()),
+        hidden: paths::holdout_folder(settings, &at.place.cwd).into_iter().collect(),
         visible: openings::visible(settings, at.place.root())?,
         network: settings.network,
         network_for: settings.network_for.clone(),

@@ -8,7 +8,7 @@ use super::plan::RunPlan;
 use crate::cli::context::TaskContext;
 use crate::cli::crew::{self, WorkersOfRun};
 use crate::cli::failure::Failure;
-use crate::cli::{launch, tier};
+use crate::cli::{launch, paths, tier};
 use crate::engine::Jobs;
 use crate::model::{ExitCode, Sandbox, Tier};
 
@@ -44,7 +44,11 @@ pub(super) fn jobs(
         tmp: scratch.to_owned(),
     };
     let identity = claim.identity.as_ref().map(|known| launch::owned(known.environment()));
-    let hire = crew::hire(place, identity.unwrap_or_default())?;
+    let mut more = identity.unwrap_or_default();
+    // Workers hide the folder, too, and never read it.
+    let hidden = paths::holdout_folder(settings, &at.place.cwd);
+    more.extend(hidden.map(|it| ("RALPH_COPILOT_HOLDOUT".to_owned(), it.display().to_string())));
+    let hire = crew::hire(place, more)?;
     notices.extend((asked > MOST).then(|| format!("jobs: {asked} counts as {MOST}")));
     Ok(Some(Jobs { most, hire }))
 }

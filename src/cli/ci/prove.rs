@@ -37,6 +37,7 @@ pub(super) fn prove(directory: Option<&Path>, args: &CiProveArgs) -> Result<u8, 
         return output("proven", "").map(|()| 0);
     }
     let mut asked = VerifyArgs {
+        holdout: None,
         task: of.task.clone(),
         base: Some(begin.as_str().to_owned()),
         head: Some(tip.as_str().to_owned()),

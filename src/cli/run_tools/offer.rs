@@ -1,6 +1,10 @@
 //! The tools of the run's server: memory, and those of a gateway's session.
 
+use std::path::PathBuf;
+
 use tokio::sync::watch;
+
+use super::blocked;
 
 use crate::agent::OfferedTools;
 use crate::gateway::{Gateway, SessionHandle, listed};
@@ -27,19 +31,23 @@ pub(super) struct Offer {
     name: String,
     pub(super) memory: Option<MemoryTools>,
     pub(super) providers: Option<ProviderSource>,
+    /// progress.md, for `report_blocked`.
+    pub(super) progress: PathBuf,
 }
 
 impl Offer {
     pub(super) fn new(
         memory: Option<MemoryTools>,
         providers: Option<ProviderSource>,
+        progress: PathBuf,
     ) -> std::io::Result<Self> {
-        Ok(Self { name: format!("r{}", random_hex(NAME)?), memory, providers })
+        Ok(Self { name: format!("r{}", random_hex(NAME)?), memory, providers, progress })
     }
 
     /// The tools there are now.
     pub(super) fn list(&self) -> Vec<Tool> {
         let mut tools = self.memory.as_ref().map(|memory| memory.list()).unwrap_or_default();
+        tools.push(blocked::tool());
         if let Some(providers) = &self.providers {
             tools.extend(providers.handle.tools.borrow().iter().map(listed));
         }
@@ -60,7 +68,7 @@ impl OfferedTools for Offer {
     fn find(&self, name: &str) -> OfferedTool {
         let in_memory =
             self.memory.iter().any(|memory| memory.list().iter().any(|tool| tool.name == name));
-        if in_memory {
+        if in_memory || name == blocked::NAME {
             return OfferedTool { name: name.to_owned(), kind: OfferedKind::Memory };
         }
         let provider = self.providers.as_ref().and_then(|providers| {

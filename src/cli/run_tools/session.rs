@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::blocked;
 use super::offer::{Offer, ProviderSource};
 use crate::agent::{Gate, OfferedTools as _};
 use crate::gateway::{CallRequest, answer};
@@ -77,6 +78,9 @@ impl RunTools {
     async fn run(&self, kind: OfferedKind, call: Call, turn: CancellationToken) -> ToolAnswer {
         let name = call.name.clone();
         let answered = match (kind, &self.offer.memory, &self.offer.providers) {
+            (OfferedKind::Memory, ..) if name == blocked::NAME => {
+                Some(blocked::report(&self.offer.progress, &call))
+            }
             (OfferedKind::Memory, Some(memory), _) => memory.call(call).await,
             (OfferedKind::Provider, _, Some(providers)) => {
                 Some(self.of_provider(providers, call, turn).await)

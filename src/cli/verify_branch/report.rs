@@ -29,6 +29,8 @@ struct Row {
     claimed: Option<Proof>,
     why: Vec<String>,
     checks: Vec<Value>,
+    /// How many of its hold-out checks passed.
+    holdout: Option<String>,
     /// It may hold by rules that the branch changes.
     by_changed_rules: bool,
 }
@@ -102,6 +104,7 @@ impl<'a> Report<'a> {
                 claimed: None,
                 why: Vec::new(),
                 checks: Vec::new(),
+                holdout: None,
                 by_changed_rules: false,
             };
             if claims.before.contains(&criterion.key) {
@@ -109,6 +112,11 @@ impl<'a> Report<'a> {
             }
             if let Some(tick) = derived.ticks.iter().find(|tick| tick.claim.key == criterion.key) {
                 row.result = result(tick, args);
+                row.holdout = tick.holdout.as_ref().map(ToString::to_string);
+                if tick.holdout.as_ref().is_some_and(|count| !count.holds()) {
+                    // The run may have had no hold-out checks.
+                    row.result = RowResult::Unproven;
+                }
                 row.at = Some(tick.claim.at);
                 row.claimed = tick.claim.claimed;
                 row.why.clone_from(&tick.why);
@@ -212,6 +220,7 @@ impl<'a> Report<'a> {
                 "commit": row.at.map(|at| &self.seen[at].commit.id),
                 "author": row.at.map(|at| self.seen[at].commit.author.to_string()),
                 "why": row.why,
+                "holdout": row.holdout,
                 "checks": row.checks,
             })
         });

@@ -28,9 +28,18 @@ pub(super) struct FakeScript {
     pub(super) closed_doors: VecDeque<AgentError>,
     pub(super) prompts: Vec<String>,
     pub(super) starts: u32,
+    /// The model and the effort of each start.
+    pub(super) started_with: Vec<Option<String>>,
     pub(super) stops: u32,
     /// Sessions that the agent does not let go of.
     pub(super) clings: u32,
+}
+
+impl FakeScript {
+    pub(super) fn start(&mut self, with: [Option<String>; 2]) {
+        self.starts += 1;
+        self.started_with.extend(with);
+    }
 }
 
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use super::format::only;
 use super::test_run::{TASK, TestRun};
 use super::work_tree::{act, ending, exists, honest};
 use crate::engine::BaselineRun;
-use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
+use crate::model::{Escalate, EventKind, Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
 
 #[tokio::test(start_paused = true)]
 async fn an_honest_run_from_the_first_event_to_the_last() {
@@ -45,13 +45,35 @@ async fn three_failed_attempts_stop_the_run_with_a_sign() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_last_attempt_has_another_model_and_the_next_criterion_the_usual_one() {
+    let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
+    acts.push(honest("two"));
+    let mut scene = TestRun::new(TASK, acts);
+    scene.limits().on_stuck = OnStuck::Skip;
+    let parts = scene.parts.as_mut().expect("not begun");
+    parts.worker.model = Some("usual".into());
+    parts.worker.escalate =
+        Some(Escalate { model: Some("other".into()), effort: Some("high".into()) });
+    assert!(matches!(scene.run().await, Ok(Outcome::Stuck { .. })));
+    let (usual, other) = ([Some("usual".to_owned()), None], ["other", "high"].map(String::from));
+    let expected = [usual.clone(), other.map(Some), usual].concat();
+    assert_eq!(scene.script().started_with, expected);
+    let prompts = scene.events.lock().expect("events").clone();
+    let models = prompts.into_iter().filter_map(|event| match event.kind {
+        EventKind::PromptSent { model, .. } => model,
+        _ => None,
+    });
+    assert_eq!(models.collect::<Vec<_>>(), ["usual", "usual", "other", "usual"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_worked_on() {
     let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
     acts.push(honest("two"));
     let mut scene = TestRun::new(TASK, acts);
     scene.limits().on_stuck = OnStuck::Skip;
     let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("blocked: `one`")));
+    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("stuck: `one`")));
     let blocked = only(&scene.told(), &["blocked", "sign", "run ended"]);
     assert_eq!(blocked.len(), 3, "{blocked:?}");
     assert!(blocked[1].starts_with("blocked: one, skip, refs/ralph/demo/attempts/"), "{blocked:?}");

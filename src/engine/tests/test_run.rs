@@ -72,8 +72,7 @@ impl TestRun {
         let folders = RoomFolders { base: &rooms, seen_at, master: MasterFolder::Kept(&master) };
         let rooms = repo.proof_rooms(&layout, folders, &preflight).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
-        let events = Arc::default();
-        let journal = base.join("events.jsonl");
+        let (events, journal) = (Arc::default(), base.join("events.jsonl"));
         let collector: Box<dyn Reporter> = Box::new(ReportedEvents(Arc::clone(&events)));
         let (run, reporters) = (RunId::new("r1"), vec![collector]);
         let emitter = Emitter::create(&journal, run, clock, Arc::new(str::to_owned), reporters);
@@ -135,12 +134,13 @@ impl TestRun {
             worked: Vec::new(),
             stop_check: true,
             notices: Vec::new(),
+            holdout: None,
         };
         let worker = WorkerParts {
-            start: Box::new(move |_model| {
+            start: Box::new(move |model, effort| {
                 let fake = fake.clone();
                 Box::pin(async move {
-                    fake.script().starts += 1;
+                    fake.script().start([model, effort]);
                     Ok(Box::new(fake) as Box<dyn Agent>)
                 })
             }),
@@ -149,6 +149,7 @@ impl TestRun {
             max_retries: None,
             premium: Box::new(|_| Premium::Counted),
             model: None,
+            escalate: None,
             fallbacks: VecDeque::new(),
             providers: None,
             stops: mpsc::channel(1).1,
@@ -209,6 +210,7 @@ fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
         protect: Vec::new(),
         human: Vec::new(),
         readable: Vec::new(),
+        hidden: Vec::new(),
         visible: Vec::new(),
         network_for: Vec::new(),
         network: NetworkAccess::Closed,

@@ -188,7 +188,7 @@ fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String 
         };
     };
     let held = |criteria: &[CriterionSummary]| criteria.iter().any(|it| it.held.is_some());
-    let waits = held(now) || now.iter().any(|it| it.blocked);
+    let waits = held(now) || now.iter().any(|it| it.blocked || it.blocked_by.is_some());
     if matches!(end.outcome, Outcome::Stuck { .. }) && held(&end.summary.criteria) && !waits {
         return "The work that it held was accepted or given back since.".to_owned();
     }
@@ -200,7 +200,7 @@ pub fn criteria(standings: &[CriterionSummary], run: &Rollup) -> Vec<NightCriter
     let mut criteria: Vec<_> = standings.iter().map(|it| criterion(it, run)).collect();
     criteria.sort_by_key(|it| match it.standing {
         "held" => 0,
-        "stuck" => 1,
+        "stuck" | "blocked" => 1,
         "skipped" => 2,
         "ticked" => 3,
         "open" if it.failed_attempts > 0 => 4,
@@ -220,6 +220,7 @@ fn summary_of(run: &Rollup) -> RunSummary {
         line: it.line.unwrap_or_default(),
         checked: it.proof.is_some(),
         blocked: it.blocked,
+        blocked_by: None,
         held: None,
         skipped: false,
         reason: it.finding.clone(),
@@ -258,7 +259,7 @@ fn criterion(it: &CriterionSummary, run: &Rollup) -> NightCriterion {
             some => format!("{standing}, {}", count(some.into(), "failed attempt")),
         },
         failed_attempts: it.attempts,
-        reason: it.reason.clone().or(found.filter(|_| !is_done)),
+        reason: it.blocked_by.clone().or_else(|| it.reason.clone()).or(found.filter(|_| !is_done)),
         next: None,
         held: it.held.clone(),
         commits: last.map(|row| row.commits.clone()).unwrap_or_default(),
@@ -278,7 +279,7 @@ fn word(it: &CriterionSummary) -> &'static str {
 fn changes(now: &RunSummary, before: &Rollup) -> Option<Changes> {
     let then = summary_of(before);
     let is_done = |it: &CriterionSummary| it.checked && it.proof.is_some();
-    let waits = |it: &CriterionSummary| it.blocked || it.held.is_some();
+    let waits = |it: &CriterionSummary| it.blocked || it.blocked_by.is_some() || it.held.is_some();
     let both = |is: &dyn Fn(&CriterionSummary, Option<&CriterionSummary>) -> bool| {
         let pairs = now
             .criteria

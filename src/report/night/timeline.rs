@@ -20,6 +20,7 @@ pub(super) fn word(row: &IterationRow) -> &'static str {
         Some(VerdictResult::Pass(_)) => "pass",
         Some(VerdictResult::Fail) => "fail",
         Some(VerdictResult::Held) => "held",
+        Some(VerdictResult::Blocked) => "blocked",
         Some(VerdictResult::Inconclusive) => "unclear",
         None => "cut off",
     }

@@ -13,14 +13,15 @@ use super::claims::{Claims, TickClaim};
 use super::records::same_checks;
 use super::seen::Seen;
 use crate::model::{
-    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, Proof, Task, forget_tests,
-    tests_are_there,
+    CheckResult, CriterionKey, FirstSeen, FirstStatus, HoldOutCount, Oid, Proof, Task,
+    forget_tests, tests_are_there,
 };
 use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::classify::{SourceTree, Table, judges};
 use crate::verify::error::VerifyError;
 use crate::verify::harness_at::written_at_start;
+use crate::verify::holdout::HoldOuts;
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
 use crate::verify::lost_input::{lost_file, names};
@@ -53,6 +54,8 @@ pub struct Derivation<'a> {
     pub claims: &'a Claims,
     /// The task whose checks and rules count.
     pub task: &'a Task,
+    /// The hold-out checks.
+    pub holdout: Option<&'a HoldOuts>,
     /// Tests and scripts that humans committed count, as far as the history tells whose they are.
     pub by_hand: bool,
 }
@@ -98,6 +101,8 @@ pub struct DerivedTick {
     pub weakened: Vec<PathBuf>,
     /// The checks that ran for it.
     pub checks: Vec<DerivedCheck>,
+    /// Its hold-out checks at the head.
+    pub holdout: Option<HoldOutCount>,
 }
 
 /// The result of a branch.
@@ -109,6 +114,10 @@ pub struct Derived {
     pub weakened: Vec<PathBuf>,
     /// Checks of the whole task that are red at the head, as at the base.
     pub still_red: Vec<String>,
+    /// Hold-out checks that failed, with their commands and output: for the human alone.
+    pub held_back: Vec<CheckResult>,
+    /// What is to be said of hold-out checks that pass at the base.
+    pub told: Vec<String>,
 }
 
 /// Runs the checks of every tick, and all of them at the head. `Err` in the answer has the missing
@@ -148,6 +157,12 @@ pub async fn derive(
         names: names(&it.repo.files(head, &[])?),
         needed: &needed,
         harness: start.clone(),
+        holdout: it.holdout.cloned(),
+        keys: it.claims.ticks.iter().map(|tick| tick.key.clone()).collect(),
+    };
+    let told = match run.try_holdouts(rooms, start, &files).await? {
+        Ok(told) => told,
+        Err(broken) => return Ok(Err(broken)),
     };
     let mut ticks = Vec::new();
     let mut human = it.human();
@@ -179,7 +194,9 @@ pub async fn derive(
         tick.weakened = run.run_by(&tick.claim.key, &weakened)?;
     }
     weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
-    Ok(Ok(Derived { ticks, weakened, still_red: run.still_red(&proved) }))
+    let still_red = run.still_red(&proved);
+    let held_back = proved.held_back.into_iter().filter(|ran| !ran.passed()).collect();
+    Ok(Ok(Derived { ticks, weakened, still_red, held_back, told }))
 }
 
 impl Derivation<'_> {
@@ -243,6 +260,9 @@ struct Deriving<'a> {
     needed: &'a [PlannedCheck],
     /// The harness that counts: the start's, and tests that proofs rested on.
     harness: Oid,
+    holdout: Option<HoldOuts>,
+    /// The criteria of all ticks.
+    keys: Vec<CriterionKey>,
 }
 
 impl Deriving<'_> {
@@ -266,10 +286,33 @@ impl Deriving<'_> {
             setup: self.setup,
             deep: focus.map(std::slice::from_ref).unwrap_or_default(),
             learns: focus.is_some(),
+            // They run at the base and at the head.
+            holdout: self
+                .holdout
+                .as_ref()
+                .filter(|_| focus.is_none())
+                .map(|it| (it, &self.keys[..])),
             retries: true,
         };
         let shown = Shown { commit, edits: &[] };
         prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await
+    }
+
+    /// Runs the hold-out checks at the base. `Err` in the answer has one that cannot run.
+    async fn try_holdouts(
+        &mut self,
+        rooms: &mut ProofRooms,
+        start: &Oid,
+        files: &dyn SourceTree,
+    ) -> Result<Result<Vec<String>, String>, VerifyError> {
+        if self.holdout.is_none() {
+            return Ok(Ok(Vec::new()));
+        }
+        let proved = self.prove((rooms, Warmth::Warm), start, &[], (None, None)).await?;
+        let is_there = |path: &Path| files.paths().contains_key(path);
+        let Some(holdout) = &mut self.holdout else { return Ok(Ok(Vec::new())) };
+        let tried = holdout.tried(&proved.held_back, self.it.task, is_there);
+        Ok(tried.map_err(|(_, why)| why))
     }
 
     /// Judges the commit that ticks a criterion; `Err` has the missing part of the room.
@@ -291,6 +334,7 @@ impl Deriving<'_> {
             why: Vec::new(),
             weakened: Vec::new(),
             checks: Vec::new(),
+            holdout: None,
         };
         for check in self.base.iter().filter(|check| check.criteria.contains(&claim.key)) {
             tick.checks.push(DerivedCheck { stage: ProofStage::Base, result: check.clone() });
@@ -430,6 +474,7 @@ impl Deriving<'_> {
         let mut own = proved.checks.iter().filter(|check| check.criteria.contains(&key));
         tick.green_at_head = own.all(CheckResult::passed);
         add(tick, proved, ProofStage::Head, &key);
+        tick.holdout = proved.holdout.iter().find(|count| count.criterion == key).cloned();
         // A check of the whole task that was red before may still be, while criteria are open.
         let broken = proved
             .checks

@@ -109,6 +109,17 @@ impl Case<'_> {
                         output(check)
                     ),
                 ),
+                Reason::HoldOut(count) => {
+                    let whose = match count.criterion == evidence.focus {
+                        true => "this criterion".to_owned(),
+                        false => count.criterion.quoted(),
+                    };
+                    let message = format!(
+                        "A hold-out check of {whose} failed. It is not shown: meet the criterion \
+                         for every input that it speaks of, and not only for those of its check."
+                    );
+                    (FindingKind::HoldOutFailed, Weight::Fails, message)
+                }
                 Reason::Unmoved(it) => (FindingKind::Unmoved, Weight::Held, unmoved(it)),
             };
             self.find(kind, weight, message);

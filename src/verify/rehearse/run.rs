@@ -19,6 +19,7 @@ use crate::verify::classify::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::error::VerifyError;
 use crate::verify::git::{TreeFiles, patch};
 use crate::verify::harness_at::written_at_start;
+use crate::verify::holdout::HoldOuts;
 use crate::verify::layout::Layout;
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
@@ -49,6 +50,8 @@ pub struct Rehearsal<'a> {
     pub head: &'a Oid,
     /// The runner of checks in the working tree, if it can discard their writes.
     pub tree: Option<&'a CheckOptions>,
+    /// The hold-out checks.
+    pub holdout: Option<&'a HoldOuts>,
 }
 
 /// The results of a check at the start.
@@ -89,6 +92,8 @@ pub struct RehearsedCriterion {
     pub checks: Vec<RehearsedCheck>,
     /// The cheats that fooled them.
     pub accepted: Vec<AcceptedCheat>,
+    /// Cheats that fooled them, and that hold-out checks stopped.
+    pub stopped: Vec<&'static str>,
     /// The checks look for text in prose, which is weak by nature.
     pub text_only: bool,
     /// Files that decide and look like the product itself: the agent may not edit them.
@@ -191,7 +196,11 @@ pub async fn rehearse(
     }
     let mut found = Vec::new();
     for (criterion, at_start) in begun {
-        found.push(it.attack(criterion, at_start, (&start, &setup), rooms, to_run, heard.0).await?);
+        let attacked = it.attack(criterion, at_start, (&start, &setup), rooms, to_run, heard.0);
+        match attacked.await? {
+            Ok(attacked) => found.push(attacked),
+            Err(broken) => return Ok(Err(broken)),
+        }
     }
     let whole_task = whole.and_then(|_| found.pop());
     Ok(Ok(Rehearsed { criteria: found, whole_task }))
@@ -271,7 +280,7 @@ impl Rehearsal<'_> {
         rooms: &mut ProofRooms,
         to_run: (&dyn Checks, &CheckOptions),
         tell: Tell<'_>,
-    ) -> Result<RehearsedCriterion, VerifyError> {
+    ) -> Result<Result<RehearsedCriterion, String>, VerifyError> {
         let text = criterion.key.quoted();
         let planned = planned(criterion);
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
@@ -283,6 +292,7 @@ impl Rehearsal<'_> {
             criterion: criterion.clone(),
             checks,
             accepted: Vec::new(),
+            stopped: Vec::new(),
             text_only: is_text_only(&commands),
             judge_is_subject: like_the_product(&commands, &found.files, self.table, is_known),
             deletes: deleted(&commands, start),
@@ -316,6 +326,7 @@ impl Rehearsal<'_> {
             setup,
             deep: std::slice::from_ref(&criterion.key),
             learns: false,
+            holdout: self.holdout.map(|it| (it, std::slice::from_ref(&criterion.key))),
             retries: false,
         };
         for (number, cheat) in all.iter().enumerate() {
@@ -323,12 +334,21 @@ impl Rehearsal<'_> {
             let shown = Shown { commit: self.head, edits: &cheat.edits };
             let proved =
                 prove((rooms, Warmth::Warm), shown, &rules, (&planned, to_run.0), to_run.1).await?;
-            if reasons(&proved, &criterion.key, "").is_empty() {
+            for ran in &proved.held_back {
+                let is_there = |path: &Path| start.paths().contains_key(path);
+                let broken = self.holdout.and_then(|it| it.cannot_run(ran, self.task, is_there));
+                if let Some(broken) = broken {
+                    return Ok(Err(broken));
+                }
+            }
+            if proved.holdout.iter().any(|count| !count.holds()) {
+                rehearsed.stopped.push(cheat.name);
+            } else if reasons(&proved, &criterion.key, "").is_empty() {
                 rehearsed.accepted.push(accepted(cheat, start));
                 break;
             }
         }
-        Ok(rehearsed)
+        Ok(Ok(rehearsed))
     }
 
     /// Runs the checks three times; also returns their last results.

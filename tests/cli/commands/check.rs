@@ -48,7 +48,7 @@ fn json_is_the_whole_object() {
         "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
         "max_premium_requests": null, "jobs": null, "stuck_threshold": null,
         "on_stuck": null,
-        "model": null, "commit_prefix": null, "sign": null, "require_checks": null,
+        "model": null, "escalate": null, "commit_prefix": null, "sign": null, "require_checks": null,
         "write_scope": null, "proof": null,
         "setup": [], "setup_network": null, "may_change": [], "harness": [],
         "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
@@ -127,7 +127,7 @@ fn what_waits_for_a_human_is_told_and_is_not_next() {
     let args = ["--stuck-threshold", "1", "--on-stuck", "skip", "--max-iterations", "1"];
     repo.run(&script, &args);
     let ran = repo.ralph(&["check", "demo"]);
-    assert!(ran.stdout.contains("3  [ ] a is there  blocked after 1 attempt\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("3  [ ] a is there  stuck after 1 attempt\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("; next on line 5: b is there"), "{}", ran.stdout);
     assert_eq!(repo.ralph(&["check", "demo", "--json"]).json()["next"]["line"], 5);
 }

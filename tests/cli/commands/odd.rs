@@ -254,7 +254,7 @@ fn a_dry_run_ends_as_a_run_would_if_every_open_criterion_is_blocked() {
     let dry = finish(repo.run_command(HONEST, &["--dry-run"]));
     assert_eq!(dry.code, Some(4), "{}", dry.stdout);
     assert!(
-        dry.stdout.contains("blocked: `a is there`, `b is there`")
+        dry.stdout.contains("stuck: `a is there`, `b is there`")
             && dry.stdout.contains("ralph-copilot retry demo"),
         "{}",
         dry.stdout

@@ -104,7 +104,7 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
           10 tool calls, 0 denied
 
         Criteria
-            5  [ ] b is there  blocked after 2 attempts
+            5  [ ] b is there  stuck after 2 attempts
                      `test -e b.txt` ended with exit code 1.
             7  [ ] c is there
             3  [x] a is there  proven by its check
@@ -118,9 +118,9 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     assert_eq!(
         object["criteria"],
         json!([
-            { "line": 3, "text": "a is there", "checked": true, "blocked": false, "held": null, "skipped": null, "attempts": 0, "proof": "check" },
-            { "line": 5, "text": "b is there", "checked": false, "blocked": true, "held": null, "skipped": null, "attempts": 2, "proof": null },
-            { "line": 7, "text": "c is there", "checked": false, "blocked": false, "held": null, "skipped": null, "attempts": 0, "proof": null },
+            { "line": 3, "text": "a is there", "checked": true, "blocked": false, "blocked_by": null, "held": null, "skipped": null, "attempts": 0, "proof": "check" },
+            { "line": 5, "text": "b is there", "checked": false, "blocked": true, "blocked_by": null, "held": null, "skipped": null, "attempts": 2, "proof": null },
+            { "line": 7, "text": "c is there", "checked": false, "blocked": false, "blocked_by": null, "held": null, "skipped": null, "attempts": 0, "proof": null },
         ])
     );
     assert_eq!((&object["standing"], &object["held_by"]), (&json!("ended"), &json!(null)));

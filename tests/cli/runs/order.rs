@@ -59,8 +59,8 @@ fn those_after_a_stuck_one_are_skipped_once_and_free_after_retry() {
       said: no_progress_entry
       mended: progress_line
     blocked: c is there, refs/ralph/demo/attempts/1
-    skipped: a is there, `c is there` before it is blocked
-    skipped: b is there, `c is there` before it is blocked
+    skipped: a is there, `c is there` before it is stuck
+    skipped: b is there, `c is there` before it is stuck
     exit 4: stuck
     - [ ] a is there
     - [ ] b is there
@@ -72,15 +72,15 @@ fn those_after_a_stuck_one_are_skipped_once_and_free_after_retry() {
     kept: refs/ralph/demo/attempts/1
     ");
     let progress = repo.read("tasks/demo/progress.md");
-    let skipped = "SKIPPED \"b is there\": `c is there` before it is blocked";
+    let skipped = "SKIPPED \"b is there\": `c is there` before it is stuck";
     assert_eq!(progress.matches(skipped).count(), 1, "{progress}");
-    let reason = "skipped: `c is there` before it is blocked";
+    let reason = "skipped: `c is there` before it is stuck";
     for command in ["status", "check"] {
         let shown = repo.ralph(&[command, "demo"]).stdout;
         assert_eq!(shown.matches(reason).count(), 2, "{command}: {shown}");
     }
     let status = repo.ralph(&["status", "demo", "--json"]).json();
-    assert_eq!(status["criteria"][1]["skipped"], "`c is there` before it is blocked");
+    assert_eq!(status["criteria"][1]["skipped"], "`c is there` before it is stuck");
     repo.ralph(&["retry", "demo"]);
     let again = repo.run(HONEST, &limits);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
