@@ -300,6 +300,11 @@ pub(crate) struct InitArgs {
     /// release]
     #[arg(long, value_name = "ACTION", requires = "ci")]
     pub(crate) action: Option<String>,
+    /// Write .github/workflows/ralph-fleet.yml instead, which works on each criterion of the task on
+    /// a machine of its own, on so many at once [default: 5]
+    #[arg(long, value_name = "N", requires = "ci", num_args = 0..=1, require_equals = true,
+        default_missing_value = "5", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) fleet: Option<u8>,
     /// Overwrite the workflow without a question
     #[arg(long, requires = "ci")]
     pub(crate) yes: bool,

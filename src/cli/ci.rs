@@ -13,6 +13,7 @@ use std::path::Path;
 
 use super::args::CiCommand;
 use super::failure::Failure;
+pub(super) use push::is_refused;
 pub(super) use workflow::workflow;
 
 /// Runs a step.

@@ -61,7 +61,7 @@ impl HandOver {
         if tip == from.head {
             return Ok(());
         }
-        let kept = repo.keep_attempt(&layout, &tip)?;
+        let kept = repo.keep_attempt(&layout, 1, &tip)?;
         let left = repo.back_to(&from, &human)?;
         for path in left {
             complain(&format!("note: {} stays as the run left it", path.display()));

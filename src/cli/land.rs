@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{LandArgs, RunArgs};
+use super::ci::is_refused;
 use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
@@ -240,6 +241,11 @@ impl Bundle {
         if commits.len() >= COMMITS {
             return Ok((Some(criterion), refused("it has too many commits")));
         }
+        let mut paths = commits.iter().flat_map(|it| &it.paths).map(|it| it.path.as_path());
+        if let Some(path) = paths.find(|it| !layout.is_state_file(it) && is_refused(it)) {
+            let why = format!("it changes {}, which only a human may change", path.display());
+            return Ok((Some(criterion), Given::Refused(why)));
+        }
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
         let head = commits.iter().rfind(is_work).map_or(tip, |last| &last.id).clone();
@@ -253,10 +259,12 @@ impl Bundle {
         let attempts = attempts(&self.tip)?.saturating_sub(attempts(&base)?);
         let there = task::parse(layout.task(), &held(tip, TASK)?.unwrap_or_default());
         let is_ticked = task::find(&there, key).is_some_and(|it| it.checked);
+        // Others have the numbers before it, even if this clone does not have their refs.
+        let number = read_state(at)?.attempt_refs.max(1);
         for earlier in self.attempts.iter().filter(|id| !is_known(id)) {
-            repo.keep_attempt(layout, earlier)?;
+            repo.keep_attempt(layout, number, earlier)?;
         }
-        let kept = repo.keep_attempt(layout, tip)?;
+        let kept = repo.keep_attempt(layout, number, tip)?;
         let (key, done) = (key.clone(), is_ticked || self.held.is_some());
         let work = ForeignWork { key, base, head, kept, done, attempts };
         Ok((Some(criterion), Given::Work(work)))

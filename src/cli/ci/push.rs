@@ -75,7 +75,7 @@ pub(super) fn push(args: &CiPushArgs) -> Result<u8, Failure> {
 }
 
 /// Is this a path that a machine must not change? Compared without case, as on macOS.
-fn is_refused(path: &Path) -> bool {
+pub(in crate::cli) fn is_refused(path: &Path) -> bool {
     let low = PathBuf::from(path.to_string_lossy().to_lowercase());
     let owners = low.file_name().is_some_and(|name| name == "codeowners");
     owners

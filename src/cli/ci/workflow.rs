@@ -15,6 +15,9 @@ use crate::task::task_names;
 const FILE: &str = ".github/workflows/ralph.yml";
 /// The workflow of a night, with `@NAME@` in place of values.
 const NIGHT: &str = include_str!("../../../templates/ci/night.yml");
+/// The same for a fleet.
+const FLEET_FILE: &str = ".github/workflows/ralph-fleet.yml";
+const FLEET: &str = include_str!("../../../templates/ci/fleet.yml");
 /// The action of this release, as its build knows it.
 const ACTION: Option<&str> = option_env!("RALPH_COPILOT_ACTION");
 
@@ -30,14 +33,23 @@ pub(in crate::cli) fn workflow(place: &RepoContext, args: &InitArgs) -> Result<u
                 .hint(format!("name it with --task: {}", names.join(", "))));
         }
     };
-    let text = rendered(task.as_deref(), &action(args)?)?;
-    let path = place.root().join(FILE);
+    let (template, file) = match args.fleet {
+        Some(_) => (FLEET, FLEET_FILE),
+        None => (NIGHT, FILE),
+    };
+    if args.fleet.is_some() && task.is_none() {
+        return Err(Failure::new(ExitCode::Usage, "a fleet needs a task")
+            .hint("create one with `ralph-copilot init <task>`"));
+    }
+    let text = rendered(template, task.as_deref(), &action(args)?)?;
+    let text = text.replace("@MACHINES@", &args.fleet.unwrap_or_default().to_string());
+    let path = place.root().join(file);
     let there = std::fs::read_to_string(&path).ok();
     if there.as_ref().is_some_and(|there| *there != text)
         && !args.yes
-        && !agreed(&format!("Overwrite {FILE}?"))
+        && !agreed(&format!("Overwrite {file}?"))
     {
-        return Err(Failure::new(ExitCode::Usage, format!("{FILE} exists, with other content"))
+        return Err(Failure::new(ExitCode::Usage, format!("{file} exists, with other content"))
             .hint("compare and remove it, or overwrite it with --yes"));
     }
     if let Some(folder) = path.parent() {
@@ -45,11 +57,11 @@ pub(in crate::cli) fn workflow(place: &RepoContext, args: &InitArgs) -> Result<u
     }
     atomic::write(&path, text.as_bytes(), Durability::Process, FileMode::Umask)?;
     if args.json {
-        say_json(&json!({ "created": [FILE], "task": task }));
+        say_json(&json!({ "created": [file], "task": task }));
         return Ok(0);
     }
     say(&format!(
-        "wrote  {FILE}\n\nNext: store the token of a person with a Copilot subscription as the \
+        "wrote  {file}\n\nNext: store the token of a person with a Copilot subscription as the \
          secret COPILOT_GITHUB_TOKEN,\nallow workflows to create pull requests (Settings, Actions), \
          commit, and push. See docs/ci.md."
     ));
@@ -69,7 +81,7 @@ fn action(args: &InitArgs) -> Result<String, Failure> {
         .hint("name it by its commit: --action OWNER/ralph-copilot@COMMIT (40 hexadecimal digits)"))
 }
 
-fn rendered(task: Option<&str>, action: &str) -> Result<String, Failure> {
+fn rendered(template: &str, task: Option<&str>, action: &str) -> Result<String, Failure> {
     // The name becomes part of expressions and of shell words.
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
     if let Some(task) = task.filter(|task| !task.chars().all(is_plain)) {
@@ -81,7 +93,7 @@ fn rendered(task: Option<&str>, action: &str) -> Result<String, Failure> {
     }
     let mut text = String::new();
     let mut skips = false;
-    for line in NIGHT.lines() {
+    for line in template.lines() {
         match line.trim() {
             "# @if task" => skips = task.is_none(),
             "# @end" => skips = false,

@@ -164,14 +164,19 @@ impl GitRepo {
         self.numbered(repo, layout, number, commit)
     }
 
-    /// Keeps a commit as an attempt at a task, under the first free number.
+    /// Keeps a commit as an attempt at a task, under the first free number from `number` on.
     ///
     /// # Errors
     /// If the ref cannot be written.
-    pub fn keep_attempt(&self, layout: &Layout, commit: &Oid) -> Result<SavedAttempt, VerifyError> {
+    pub fn keep_attempt(
+        &self,
+        layout: &Layout,
+        number: u32,
+        commit: &Oid,
+    ) -> Result<SavedAttempt, VerifyError> {
         let repo = self.lock();
         let commit = self.commit(&repo, commit)?.id();
-        self.numbered(&repo, layout, 1, commit)
+        self.numbered(&repo, layout, number, commit)
     }
 
     /// Keeps a commit as an attempt, under the first free number.
