@@ -129,6 +129,36 @@ fn claude_agent_acp_finishes() {
 }
 
 #[test]
+fn claude_code_acp_finishes() {
+    finishes("claude-code-acp");
+}
+
+#[test]
+fn codex_acp_finishes() {
+    finishes("codex-acp");
+}
+
+#[test]
+fn codex_acp_0_16_finishes() {
+    finishes("codex-acp-0.16");
+}
+
+#[test]
+fn goose_finishes() {
+    finishes("goose");
+}
+
+#[test]
+fn hermes_finishes() {
+    finishes("hermes");
+}
+
+#[test]
+fn kimi_code_finishes() {
+    finishes("kimi-code");
+}
+
+#[test]
 fn opencode_finishes() {
     finishes("opencode");
 }
@@ -141,6 +171,16 @@ fn qwen_finishes() {
 #[test]
 fn claude_agent_acp_is_denied_what_reaches_outside() {
     is_denied("claude-agent-acp");
+}
+
+#[test]
+fn goose_is_denied_what_reaches_outside() {
+    is_denied("goose");
+}
+
+#[test]
+fn qwen_is_denied_what_reaches_outside() {
+    is_denied("qwen");
 }
 
 /// Without a login the run ends with 5 and how to log in to this agent, not to another.
@@ -180,7 +220,7 @@ fn failures_of_the_model_are_told_apart() {
 /// A killed agent is started again, and finishes.
 #[test]
 fn a_killed_agent_is_started_again() {
-    for name in ["claude-agent-acp"] {
+    for name in ["claude-agent-acp", "goose"] {
         if !tier::has_tier("full") {
             return;
         }

@@ -43,6 +43,20 @@ pub(super) struct TestRun {
 
 pub(super) const TASK: &str = "# Demo\n\n- [ ] one\n  - verify: `exists one.txt`\n- [ ] two\n";
 
+/// Room for the scenes.
+fn limits() -> Limits {
+    Limits {
+        iterations: 10,
+        duration: None,
+        premium_requests: None,
+        tokens: None,
+        credits: None,
+        attempts: 3,
+        on_stuck: OnStuck::Stop,
+        on_fatal: OnFatal::EndRun,
+    }
+}
+
 impl TestRun {
     pub(super) fn new(task: &str, acts: Vec<Act>) -> Self {
         Self::with(task, acts, None)
@@ -111,16 +125,7 @@ impl TestRun {
             folder,
             preflight,
             identity: Identity::of(Person { name: "Ada".into(), email: "ada@example.org".into() }),
-            limits: Limits {
-                iterations: 10,
-                duration: None,
-                premium_requests: None,
-                tokens: None,
-                credits: None,
-                attempts: 3,
-                on_stuck: OnStuck::Stop,
-                on_fatal: OnFatal::EndRun,
-            },
+            limits: limits(),
             verify_limit: Duration::from_secs(600),
             regression_budget: Duration::from_secs(30),
             check_environment: Vec::new(),
