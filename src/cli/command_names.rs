@@ -91,7 +91,7 @@ mod tests {
     fn a_misspelled_command_is_recognized() {
         for (word, meant) in [
             ("stauts", Some("status")),
-            ("statsu", Some("status")),
+            ("statsu", Some("stats")),
             ("hlep", Some("help")),
             ("lgo", Some("log")),
             ("chek", Some("check")),
