@@ -182,7 +182,7 @@ fn refuse_programs(repository: &Layer) -> Result<(), Failure> {
         let why =
             format!("{}: a repository's configuration cannot have `{key}`", repository.source);
         return Err(Failure::new(ExitCode::Invalid, why)
-            .hint(&format!("move it to ~/.config/ralph-copilot/config.toml, or use {flag}")));
+            .hint(format!("move it to ~/.config/ralph-copilot/config.toml, or use {flag}")));
     }
     let gateway = &repository.values.gateway;
     if gateway.chosen.is_none() && gateway.providers.is_empty() {

@@ -131,7 +131,7 @@ fn read(
             return match is_user {
                 Some(Source::User(_)) => Ok(Err(missing)),
                 _ => Err(invalid(missing)
-                    .hint(&format!("create it: ralph-copilot holdout init {}", task.name))),
+                    .hint(format!("create it: ralph-copilot holdout init {}", task.name))),
             };
         }
         Err(error) => return Err(invalid(format!("cannot read {}: {error}", file.display()))),

@@ -158,11 +158,9 @@ fn gpg(scratch: Option<&Path>) -> Result<KeyAgent, Failure> {
     };
     DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
     if let Some(home) = named("homedir") {
-        let files = KEYRING.iter().filter(|name| home.join(name).is_file());
-        files
-            .map(|name| fs::copy(home.join(name), folder.join(name)).map(drop))
-            .collect::<Result<(), _>>()
-            .map_err(failed)?;
+        for name in KEYRING.iter().filter(|name| home.join(name).is_file()) {
+            fs::copy(home.join(name), folder.join(name)).map_err(failed)?;
+        }
     }
     let sockets = [("S.gpg-agent", Some(socket)), ("S.keyboxd", named("keyboxd-socket"))];
     let mut shown = Vec::new();

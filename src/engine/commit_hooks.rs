@@ -18,7 +18,7 @@ const TYPES: [&str; 2] = ["chore:", "feat:"];
 pub fn first_tick(task: &Task, layout: &Layout) -> Vec<TreeEdit> {
     let open = task.criteria.iter().find(|criterion| !criterion.checked);
     let ticked = open.and_then(|it| tick(task.source.as_bytes(), it.mark, Tick::Done).ok());
-    let (path, kind) = (layout.file(TASK).into(), EntryKind::Regular { executable: false });
+    let (path, kind) = (layout.file(TASK), EntryKind::Regular { executable: false });
     ticked.map(|bytes| TreeEdit::Write { path, kind, bytes }).into_iter().collect()
 }
 

@@ -188,7 +188,7 @@ impl Delivery {
             EventKind::TurnEnded { turn, .. } => turn.usage,
             _ => None,
         });
-        used.reduce(Usage::add)
+        used.reduce(Usage::plus)
     }
 
     /// The ref that keeps it, or the commit.

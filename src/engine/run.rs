@@ -179,7 +179,7 @@ impl Run {
         for delivery in workers.queue.iter().filter(|it| !it.counted) {
             spent.premium_requests += delivery.work.premium_requests;
             spent.usage = match (spent.usage, delivery.usage()) {
-                (Some(before), Some(more)) => Some(before.add(more)),
+                (Some(before), Some(more)) => Some(before.plus(more)),
                 (before, more) => before.or(more),
             };
         }

@@ -254,7 +254,7 @@ impl Worker {
 impl Ledger {
     pub(super) fn count_tokens(&mut self, turn: &Turn) {
         if let Some(usage) = turn.usage {
-            self.spent.usage = Some(self.spent.usage.unwrap_or_default().add(usage));
+            self.spent.usage = Some(self.spent.usage.unwrap_or_default().plus(usage));
         }
     }
 

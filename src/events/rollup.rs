@@ -131,7 +131,7 @@ impl Rollup {
                 if let Some(row) = self.iterations.last_mut() {
                     row.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
                     let used = row.usage.into_iter().chain(turn.usage);
-                    row.usage = used.reduce(Usage::add);
+                    row.usage = used.reduce(Usage::plus);
                 }
             }
             EventKind::VerdictReached { criterion, evidence, verdict, .. } => {

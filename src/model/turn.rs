@@ -169,7 +169,7 @@ pub struct Usage {
 impl Usage {
     /// The sum.
     #[must_use]
-    pub fn add(self, more: Self) -> Self {
+    pub fn plus(self, more: Self) -> Self {
         Self {
             input: self.input.saturating_add(more.input),
             output: self.output.saturating_add(more.output),

@@ -69,7 +69,7 @@ impl Stats {
                 let found =
                     row.findings.first().filter(|_| row.result == Some(VerdictResult::Fail));
                 if let Some(found) = found {
-                    let kind = serde_json::to_value(&found.kind).unwrap_or_default();
+                    let kind = serde_json::to_value(found.kind).unwrap_or_default();
                     *failures.entry(kind.as_str().unwrap_or("other").to_owned()).or_default() += 1;
                 }
             }
@@ -177,7 +177,7 @@ impl Work {
 
 fn sum(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
     match (before, more) {
-        (Some(before), Some(more)) => Some(before.add(more)),
+        (Some(before), Some(more)) => Some(before.plus(more)),
         (before, more) => before.or(more),
     }
 }

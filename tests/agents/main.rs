@@ -7,7 +7,6 @@
 mod downloads;
 mod scene;
 mod setup;
-#[expect(dead_code, reason = "other test programs look at more")]
 #[path = "../support/tier.rs"]
 mod tier;
 

@@ -108,8 +108,8 @@ async fn a_turn_says_what_the_agent_does() {
     };
     let said = [
         lines(&prompt, 10, 2).await,
-        lines(&with(&[alive.clone()]), 32, 2).await,
-        lines(&with(&[runs.clone()]), 100, 2).await,
+        lines(&with(std::slice::from_ref(&alive)), 32, 2).await,
+        lines(&with(std::slice::from_ref(&runs)), 100, 2).await,
         lines(&with(&both), 100, 2).await,
         lines(&with(&[&both[..], &[finished("2")]].concat()), 100, 2).await,
         lines(&with(&[&both[..], &[finished("1"), finished("2"), denied]].concat()), 15, 2).await,
@@ -208,7 +208,7 @@ async fn a_terminal_that_is_resized_stays_clean() {
     for columns in [50, 200, 80] {
         term.resize(40, columns);
         tokio::time::advance(Duration::from_secs(1)).await;
-        feed(&mut console, &[nudge.clone()]);
+        feed(&mut console, std::slice::from_ref(&nudge));
         let contents = term.contents();
         assert_eq!(contents.matches(" of 4 done").count(), 1, "{columns}: {contents}");
         assert_eq!(contents.matches("thinking").count(), 1, "{columns}: {contents}");

@@ -10,7 +10,6 @@ use ralph_copilot::report::Canvas;
 #[derive(Clone)]
 pub(crate) struct Terminal(Arc<Mutex<(vt100::Parser, String)>>);
 
-#[allow(dead_code)]
 impl Terminal {
     pub(crate) fn new(rows: u16, columns: u16) -> Self {
         Self(Arc::new(Mutex::new((vt100::Parser::new(rows, columns, 0), String::new()))))

@@ -68,12 +68,12 @@ pub(super) fn better(modes: &SessionModeState, known: KnownAsking) -> Option<&Se
     let all = &modes.available_modes;
     let listed = |id: &&str| all.iter().find(|mode| name_of(mode.id.0.as_ref()) == **id);
     let current = all.iter().find(|mode| mode.id == modes.current_mode_id);
-    let best = match known.modes.iter().find_map(|id| listed(&id)) {
+    let best = match known.modes.iter().find_map(&listed) {
         Some(mode) => Some(mode),
         None if current.is_some_and(|mode| promise_of(mode) == ModePromise::Asks) => current,
         None => {
             let asks = |mode: &&SessionMode| promise_of(mode) == ModePromise::Asks;
-            ASKS.iter().find_map(|id| listed(&id)).or_else(|| all.iter().find(asks))
+            ASKS.iter().find_map(listed).or_else(|| all.iter().find(asks))
         }
     };
     best.filter(|mode| mode.id != modes.current_mode_id)
