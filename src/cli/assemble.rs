@@ -25,7 +25,7 @@ pub(super) use self::plan::{
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
-use super::command_names::next_commands;
+use super::command_names::{is_default, land_command, next_commands};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
@@ -147,6 +147,11 @@ pub(super) async fn assemble(
         Prepared { claim, plan, jobs, gateway, scratch, beat, recording, walls, signing, clock };
     let (mut parts, guards) = finish(at, directory, parts).await?;
     parts.ledger.holdout = holdout;
+    let commands = &mut parts.ledger.commands;
+    commands.land = args.bundle.as_ref().map(|file| land_command(directory, file));
+    if args.bundle.is_some() || is_default(&parts.ledger.preflight.checkpoint.branch) {
+        commands.pr = None;
+    }
     let hand_over = args.bundle.as_ref().zip(only);
     let hand_over = hand_over.map(|(file, name)| HandOver::of(&parts, file, &name)).transpose()?;
     Ok(Assembled { parts, guards, on_end, hand_over })

@@ -43,9 +43,21 @@ pub(super) fn next_commands(
         ),
         tick: tick_command(directory, task),
         accept: accept_command(directory, task),
-        pr: format!("ralph-copilot {there}pr {}", quoted(task)),
+        pr: Some(format!("ralph-copilot {there}pr {}", quoted(task))),
+        land: None,
         log_in,
     }
+}
+
+/// The command that lands a bundle, as the user types it in their folder.
+pub(super) fn land_command(directory: Option<&Path>, file: &Path) -> String {
+    let there = in_directory(directory);
+    format!("ralph-copilot {there}land {}", quoted(&file.to_string_lossy()))
+}
+
+/// Is this a branch that others branch off, so that no pull request comes from it?
+pub(super) fn is_default(branch: &str) -> bool {
+    matches!(branch.strip_prefix("refs/heads/").unwrap_or(branch), "main" | "master" | "trunk")
 }
 
 /// `-C DIR ` if the user named a folder: git and this program both take it.

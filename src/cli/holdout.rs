@@ -122,6 +122,13 @@ fn read(
             .hint("the agent must not see them: use a folder elsewhere"));
     }
     let file = folder.join(format!("{}.md", task.name));
+    for path in [file.clone(), folder.join(&task.name)] {
+        if path.canonicalize().is_ok_and(|real| !real.starts_with(canonical(folder))) {
+            let what = format!("{} leads out of the folder of hold-outs", path.display());
+            return Err(invalid(format!("hold-out checks: {what}"))
+                .hint("the agent may see what is elsewhere: move it there"));
+        }
+    }
     let bytes = match fs::read(&file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -69,6 +69,10 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
             Err(error) => told.push(Told::refused(file, &error.to_string())),
         }
     }
+    if let ([], Some(first), None) = (bundles.as_slice(), told.first(), &args.task) {
+        let why = first.refused.clone().unwrap_or_default();
+        return Err(Failure::new(ExitCode::Usage, why));
+    }
     let at = task_of(directory, &place, args, &bundles)?;
     bundles.retain(|bundle| {
         let is_its = bundle.task == at.layout.refs();
@@ -241,6 +245,20 @@ impl Bundle {
         if commits.len() >= COMMITS {
             return Ok((Some(criterion), refused("it has too many commits")));
         }
+        for earlier in &self.attempts {
+            let Some(base) = repo.fork(earlier, &repo.checkpoint()?.head)? else {
+                return Ok((
+                    Some(criterion),
+                    refused("an attempt shares no commit with the branch"),
+                ));
+            };
+            let commits = repo.commits((&base, earlier), layout)?;
+            let mut paths = commits.iter().flat_map(|it| &it.paths);
+            if commits.len() >= COMMITS || paths.any(|it| is_refused(&it.path)) {
+                let why = "an attempt changes what only a human may change, or is too long";
+                return Ok((Some(criterion), refused(why)));
+            }
+        }
         let mut paths = commits.iter().flat_map(|it| &it.paths).map(|it| it.path.as_path());
         if let Some(path) = paths.find(|it| !layout.is_state_file(it) && is_refused(it)) {
             let why = format!("it changes {}, which only a human may change", path.display());
@@ -248,8 +266,14 @@ impl Bundle {
         }
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
-        let head = commits.iter().rfind(is_work).map_or(tip, |last| &last.id).clone();
         let key = &criterion.key;
+        let is_proven = read_state(at)?.find(key).is_some_and(|entry| entry.proof.is_some());
+        let last = commits.iter().rfind(is_work);
+        // What landed before is on the branch, without what that machine's runner committed last.
+        if is_proven && last.is_none() {
+            return Ok((Some(criterion), Given::Known));
+        }
+        let head = last.map_or(tip, |last| &last.id).clone();
         let held = |commit: &Oid, name: &str| repo.held(commit, &layout.file(name));
         let attempts = |commit: &Oid| -> Result<u32, Failure> {
             let state = held(commit, STATE)?.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::PrArgs;
-use super::command_names::quoted;
+use super::command_names::{is_default, quoted};
 use super::context::RepoContext;
 use super::environment::redactor;
 use super::failure::Failure;
@@ -23,6 +23,11 @@ pub(super) fn pr(directory: Option<&Path>, args: &PrArgs) -> Result<u8, Failure>
     if night.head.is_none() {
         let none = Failure::new(ExitCode::Invalid, "this run left no work that passed");
         return Err(none.hint("`ralph-copilot status` shows what became of it"));
+    }
+    if is_default(&night.branch) {
+        let said = format!("the run worked on `{}`, not on a branch of its own", night.branch);
+        return Err(Failure::new(ExitCode::Invalid, said)
+            .hint("make one: git switch -c NAME; or start runs with --branch NAME"));
     }
     let report = write_report(path.parent().unwrap_or(&path), &night)?;
     let report = report.strip_prefix(place.root()).unwrap_or(&report);

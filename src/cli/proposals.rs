@@ -5,13 +5,15 @@ use std::path::Path;
 
 /// Manifests, and what they stand for: the file, a text that must be in it, the check of the whole
 /// task, a check that is red until its test is there, and the setup.
-const KNOWN: [[&str; 5]; 13] = [
-    ["Cargo.toml", "", "cargo test --quiet", "cargo test NAME", "cargo fetch --locked"],
+const KNOWN: [[&str; 5]; 15] = [
+    ["Cargo.lock", "", "cargo test --quiet", "cargo test NAME", "cargo fetch --locked"],
+    ["Cargo.toml", "", "cargo test --quiet", "cargo test NAME", "cargo fetch"],
     ["go.mod", "", "go test ./...", "go test ./... -run NAME", "go mod download"],
-    ["pnpm-lock.yaml", "", "pnpm test", "pnpm test NAME", "pnpm install --frozen-lockfile"],
-    ["yarn.lock", "", "yarn test", "yarn test NAME", "yarn install --immutable"],
-    ["package-lock.json", "", "npm test", "npm test -- NAME", "npm ci"],
-    ["package.json", "\"test\"", "npm test", "npm test -- NAME", "npm install"],
+    ["package.json", "node --test", "npm test", "npm test -- --test-name-pattern=NAME", ""],
+    ["pnpm-lock.yaml", "", "pnpm test", "pnpm test -t NAME", "pnpm install --frozen-lockfile"],
+    ["yarn.lock", "", "yarn test", "yarn test -t NAME", "yarn install --immutable"],
+    ["package-lock.json", "", "npm test", "npm test -- -t NAME", "npm ci"],
+    ["package.json", "\"test\"", "npm test", "npm test -- -t NAME", "npm install"],
     ["uv.lock", "", "uv run pytest -q", "uv run pytest -q -k NAME", "uv sync --frozen"],
     ["pyproject.toml", "", "python3 -m pytest -q", "python3 -m pytest -q -k NAME", ""],
     ["requirements.txt", "", "python3 -m pytest -q", "python3 -m pytest -q -k NAME", ""],

@@ -16,7 +16,6 @@ use super::told::read_state;
 use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};
-use crate::task;
 use crate::verify::{Identity, Repo as _};
 
 /// Resets the attempts of one criterion, or of all that hold no work for review.
@@ -28,13 +27,13 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     };
     let task = at.load()?;
     let mut state = read_state(&at)?;
-    let wanted = |entry: &CriterionState| match &args.criterion {
-        None => entry.held.is_none(),
-        Some(named) => {
-            let line = named.parse::<usize>().ok();
-            let of_line = line.and_then(|line| task::at_line(&task, line));
-            entry.key.text == *named || of_line.is_some_and(|criterion| criterion.key == entry.key)
+    // A criterion that was removed from TASK.md still has its text here.
+    let meant = args.criterion.as_deref().map(|name| named(&task, name).unwrap_or_default());
+    let wanted = |entry: &CriterionState| match (&args.criterion, &meant) {
+        (Some(name), Some(meant)) => {
+            entry.key.text == *name || meant.iter().any(|criterion| criterion.key == entry.key)
         }
+        (_, _) => entry.held.is_none(),
     };
     // A proven criterion keeps its attempts, as history.
     let failed =

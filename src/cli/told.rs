@@ -172,8 +172,13 @@ impl<'a> Told<'a> {
         }
         let status = run.view.status(self.holder.as_ref());
         let mut night = nothing_yet(Night::new(run, before.as_ref(), status, now))?;
-        let start = run.view.start.as_ref().map(|start| &start.checkpoint.head);
-        night.work = start.zip(night.head.as_ref()).and_then(|ends| {
+        let start = run.view.start.as_ref().map(|start| &start.checkpoint);
+        // What workers did lands under other ids than theirs.
+        let is_last = self.run.as_ref().is_some_and(|(last, _)| last == journal);
+        let tip = start.filter(|_| is_last && night.head.is_some());
+        let tip = tip.and_then(|it| self.at.place.repo.revision(&it.branch).ok().flatten());
+        let (start, tip) = (start.map(|it| &it.head), tip.or_else(|| night.head.clone()));
+        night.work = start.zip(tip.as_ref()).and_then(|ends| {
             let passed = |row: &&IterationRow| matches!(row.result, Some(VerdictResult::Pass(_)));
             let passed = run.iterations.iter().filter(passed);
             let commits: usize = passed.map(|row| row.commits.len()).sum();

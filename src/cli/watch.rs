@@ -56,7 +56,7 @@ pub(super) fn watch(directory: Option<&Path>, args: &WatchArgs) -> Result<u8, Fa
                  from there (ralph-copilot log {} shows its events)",
                 quoted(&run)
             ));
-            Ok(if args.exit_status { ExitCode::Internal.number() } else { 0 })
+            Ok(u8::from(args.exit_status))
         }
         (_, _) => Ok(stop.signal().map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(130))),
     }

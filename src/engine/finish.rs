@@ -153,7 +153,8 @@ impl Ledger {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review, look, log_in, pr, .. } = &self.parts.commands;
+        let NextCommands { start, retry, review, look, log_in, pr, land, .. } =
+            &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -170,13 +171,17 @@ impl Ledger {
                     let prove = format!("{again} --proof room");
                     steps.push(format!("to prove them in a proof room, too: {prove}"));
                 }
-                steps.push(format!("review the commits: {review}"));
-                steps.push(format!("hand the branch over: {pr}"));
+                match land {
+                    Some(land) => steps.push(format!("land it where the branch is: {land}")),
+                    None => steps.push(format!("review the commits: {review}")),
+                }
+                steps.extend(pr.as_ref().map(|pr| format!("hand the branch over: {pr}")));
             }
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 steps.push(format!("continue where it stopped: {again}"));
                 if !self.passed_from.is_empty() {
-                    steps.push(format!("review what passed: {review}; hand it over: {pr}"));
+                    let pr = pr.as_ref().map(|pr| format!("; hand it over: {pr}"));
+                    steps.push(format!("review what passed: {review}{}", pr.unwrap_or_default()));
                 }
             }
             Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {

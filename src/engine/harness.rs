@@ -4,6 +4,7 @@
 //! Invariant: only humans, and proofs that rested on new files, change which content counts as old.
 //! `verify` decides which files are harness.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use globset::GlobSet;
@@ -17,7 +18,7 @@ use crate::model::{
 };
 use crate::verify::{
     Ancestor, CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs,
-    harness_changes, learned, may_change, plan, stretches, with_human,
+    harness_changes, is_of_a_task, learned, may_change, plan, stretches, with_human,
 };
 
 impl Ledger {
@@ -202,7 +203,7 @@ impl Ledger {
     /// The protected paths of a task in this run.
     pub(super) fn protection(&self, task: &Task) -> Result<Protection, EngineError> {
         let repo = self.parts.repo.as_ref();
-        let protection = Protection::of(task)?.with_names(agent_setting);
+        let protection = Protection::of(task)?.with_names(is_the_humans);
         let protection = protection.with(super::recipe::protected(task, repo.root()));
         let Some(harness) = self.harness() else { return Ok(protection) };
         let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
@@ -213,4 +214,10 @@ impl Ledger {
             .with_judges(task, (&start, &self.parts.table), &self.state.first_seen)
             .without(&may_change))
     }
+}
+
+/// Only the human changes agents' settings, and the files of other tasks: an agent could tick their
+/// boxes, or weaken their checks. The run's own task is judged apart.
+fn is_the_humans(path: &Path) -> bool {
+    agent_setting(path) || is_of_a_task(path)
 }

@@ -11,16 +11,15 @@ use super::ledger::{HoldOut, Ledger};
 use super::proof::{About, ProofDepth};
 use super::prove::end_left_behind;
 use super::run::Run;
-use crate::model::{CriterionKey, Task, Tier};
+use crate::model::{CheckStatus, CriterionKey, Task};
 use crate::verify::{Proved, SourceTree as _, Warmth, log_hold_out};
 
 impl Run {
-    /// Stops an agent that could see the command lines of the hold-out checks of a criterion.
+    /// Stops the agent before the hold-out checks of a criterion: what the code under test learns
+    /// there, it could tell a process of the agent, by locks on files that both see.
     pub(super) async fn stop_before_holdouts(&mut self, key: &CriterionKey) {
-        let Ledger { parts, .. } = &self.ledger;
-        if parts.tier == Tier::Partial
-            && parts.holdout.as_ref().is_some_and(|it| it.checks.has(key))
-        {
+        let holdout = self.ledger.parts.holdout.as_ref();
+        if holdout.is_some_and(|it| it.checks.has(key)) {
             self.worker.stop_agent().await;
             end_left_behind().await;
         }
@@ -82,8 +81,10 @@ impl Ledger {
         for ran in proved.held_back.iter().filter(|ran| !ran.passed()) {
             if let Some(HoldOut { checks, log }) = &self.parts.holdout {
                 log_hold_out(log, &format!("iteration {}", self.state.iteration), ran)?;
-                // The files that it names were there when it was tried.
-                let broken = checks.cannot_run(ran, &task, |_| true);
+                // It ran when it was tried: whatever it prints now is the work's doing.
+                let did_not_start = matches!(ran.status, CheckStatus::NotRun(_));
+                let broken =
+                    did_not_start.then(|| checks.cannot_run(ran, &task, |_| true)).flatten();
                 self.broken_holdout = self.broken_holdout.take().or(broken);
             }
         }

@@ -118,8 +118,10 @@ pub struct NextCommands {
     pub tick: String,
     /// Takes held work; the criterion follows.
     pub accept: String,
-    /// Hands the branch over.
-    pub pr: String,
+    /// Hands the branch over; none if the work is on the default branch.
+    pub pr: Option<String>,
+    /// Lands the work where the branch is, if this run hands it over as a bundle.
+    pub land: Option<String>,
     /// Logs in to an agent other than the Copilot CLI.
     pub log_in: Option<&'static str>,
 }

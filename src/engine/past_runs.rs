@@ -147,6 +147,10 @@ pub fn runs_of(runs: &Path, layout: &Layout) -> Result<Vec<PathBuf>, JournalErro
 pub fn did_work(journal: &Path) -> Result<bool, JournalError> {
     let ended = last(journal)?.is_some_and(|it| matches!(it.kind, EventKind::RunEnded { .. }));
     let found = find(journal, |event| match &event.kind {
+        // An agent that wrote something may have left work, however the turn ended.
+        EventKind::ToolFinished { call, .. } if call.kind == "edit" || call.kind == "execute" => {
+            Some(())
+        }
         EventKind::VerdictReached { .. }
         | EventKind::CriterionReopened { .. }
         | EventKind::TaskCheckFailed { .. } => Some(()),

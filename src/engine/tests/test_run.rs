@@ -254,7 +254,8 @@ fn commands() -> NextCommands {
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),
         review: "git log --oneline".to_owned(),
-        pr: "ralph-copilot pr demo".to_owned(),
+        pr: Some("ralph-copilot pr demo".to_owned()),
+        land: None,
         log_in: None,
     }
 }
