@@ -91,8 +91,10 @@ pub(super) fn nearest_command(word: &str) -> Option<String> {
 /// and a third of the letters may be wrong.
 pub(super) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let most = word.chars().count().max(3) / 3;
-    let distances = names.into_iter().map(|name| (strsim::osa_distance(word, name), name));
-    distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name)
+    let distances = names
+        .into_iter()
+        .map(|name| (strsim::osa_distance(word, name), name.len().abs_diff(word.len()), name));
+    distances.min().filter(|(distance, ..)| *distance <= most).map(|(.., name)| name)
 }
 
 #[cfg(test)]
@@ -103,7 +105,7 @@ mod tests {
     fn a_misspelled_command_is_recognized() {
         for (word, meant) in [
             ("stauts", Some("status")),
-            ("statsu", Some("stats")),
+            ("statsu", Some("status")),
             ("hlep", Some("help")),
             ("lgo", Some("log")),
             ("chek", Some("check")),

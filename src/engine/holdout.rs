@@ -74,7 +74,7 @@ impl Ledger {
             let told = count.holds().then(|| count.to_string());
             self.state.entry(&count.criterion).holdout = told;
         }
-        if self.interrupted().is_some() {
+        if self.interrupted().is_some() || proved.held_back.is_empty() {
             return Ok(());
         }
         let task = self.task()?;

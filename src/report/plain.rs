@@ -112,7 +112,7 @@ impl Plain {
             }
             EventKind::SignAdded { sign, .. } => {
                 // The lines above have the reason.
-                let sign = sign.split_once("): ").map_or(&**sign, |(loops, _)| loops);
+                let sign = sign.find("): ").map_or(&**sign, |end| &sign[..=end]);
                 vec![format!("sign added to guardrails.md: {}", format::message(sign))]
             }
             EventKind::WorkerStarted { .. }

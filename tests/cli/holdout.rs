@@ -63,7 +63,10 @@ fn leaks(repo: &Repo, ran: &Ran) -> Vec<String> {
     let objects = repo.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
     for object in objects.lines() {
         let shown = repo.git(&["cat-file", "-p", object]);
-        found.extend(shown.contains(MARK).then(|| format!("object {object}")));
+        found.extend(shown.find(MARK).map(|at| {
+            let around: String = shown[..at].chars().rev().take(200).collect();
+            format!("object {object} after: {}", around.chars().rev().collect::<String>())
+        }));
     }
     for (name, text) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
         found.extend(text.contains(MARK).then(|| name.to_owned()));
@@ -80,7 +83,7 @@ fn log(repo: &Repo) -> Option<String> {
 
 #[test]
 fn a_special_case_is_an_attempt_and_honest_work_is_proven() {
-    let tiers = ["full", "partial"].into_iter().filter(|tier| has_tier(tier));
+    let tiers = ["full"].into_iter().filter(|tier| has_tier(tier));
     for tier in tiers {
         let sandbox = format!("--sandbox={tier}");
         for (product, code) in [(SPECIAL, 4), (HONEST, 0)] {
@@ -128,7 +131,7 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
                 for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; cat $p/environ; \
                 grep -rsa 'XMARKER[X]' $p/cwd/ $p/root$HOME; done | grep -a 'XMARKER[X]') \
                 > found.txt 2>/dev/null; cat poll.txt >> found.txt; true";
-    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+    for tier in ["full"].into_iter().filter(|tier| has_tier(tier)) {
         let repo =
             Repo::with(TASK, &[(".gitignore", "build/\npoll.txt\nseen.txt\n"), ("build/a", "")]);
         let folder = hold_out(&repo, LIST);
@@ -168,6 +171,9 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
 
 #[test]
 fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
+    if !has_tier("full") {
+        return;
+    }
     for (list, why) in [
         ("- [ ] sqq\n  - verify: `true`\n", "line 1: the task has no such criterion"),
         ("- [ ] sq\n", "line 1: there is no `- verify:` below it"),
@@ -188,11 +194,14 @@ fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
 
 #[test]
 fn where_a_hold_out_cannot_be_secret_the_run_is_refused() {
+    if !has_tier("full") {
+        return;
+    }
     let repo = Repo::new(TASK);
     let folder = hold_out(&repo, LIST);
     let ran = repo.run(&agent(HONEST), &["--sandbox=off", "--holdout", &folder]);
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    assert!(ran.stderr.contains("without a sandbox"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("in the sandbox `full` alone"), "{}", ran.stderr);
     let args = ["--sandbox=off", "--holdout", &folder, "--holdout-visible"];
     let ran = repo.run(&agent(SPECIAL), &[&args[..], &["--stuck-threshold", "1"]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
@@ -209,8 +218,7 @@ fn where_a_hold_out_cannot_be_secret_the_run_is_refused() {
     let nowhere = repo.beside("nowhere").display().to_string();
     refused(&["--holdout", &nowhere], "holdout init demo");
     if has_tier("partial") {
-        let jobs = ["--holdout", &folder, "--sandbox=partial", "--jobs", "2"];
-        refused(&jobs, "need the sandbox `full`");
+        refused(&["--holdout", &folder, "--sandbox=partial"], "in the sandbox `full` alone");
     }
     repo.write(".ralph/config.toml", format!("holdout = {folder:?}\n"));
     repo.commit("its own");
@@ -219,6 +227,9 @@ fn where_a_hold_out_cannot_be_secret_the_run_is_refused() {
 
 #[test]
 fn the_users_configuration_names_a_hold_out_for_each_task() {
+    if !has_tier("full") {
+        return;
+    }
     let repo = Repo::new(TASK);
     hold_out(&repo, LIST);
     let settings = repo.beside("home/.config/ralph-copilot");
@@ -236,6 +247,9 @@ fn the_users_configuration_names_a_hold_out_for_each_task() {
 
 #[test]
 fn a_hold_out_that_is_green_at_the_start_is_said_so_and_counts_for_nothing() {
+    if !has_tier("full") {
+        return;
+    }
     let repo = Repo::new(TASK);
     let green =
         "- [ ] sq\n  - verify: `test -e README.md`\n  - verify: `sh hidden_check.sh 13 169`\n";
@@ -249,6 +263,9 @@ fn a_hold_out_that_is_green_at_the_start_is_said_so_and_counts_for_nothing() {
 /// The landing of a worker's work is proven by the run, whose hold-out the workers never see.
 #[test]
 fn with_several_jobs_what_lands_passes_the_hold_out() {
+    if !has_tier("full") {
+        return;
+    }
     if !has_tier("full") {
         return;
     }

@@ -149,7 +149,7 @@ fn is_proven(
     );
     let mut args = vec!["--max-iterations", "1", "--stuck-threshold", "1", "--no-stop-check"];
     let folder = folder.display().to_string();
-    args.extend(with.then_some(["--holdout", &folder]).into_iter().flatten());
+    args.extend(with.then_some(["--holdout", &folder, "--holdout-visible"]).into_iter().flatten());
     let ran = repo.run(&script, &args);
     (ran.code == Some(0), format!("{}\n{}", story(&repo, &ran), ran.stderr))
 }

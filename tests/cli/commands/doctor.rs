@@ -67,7 +67,10 @@ fn each_problem_has_its_exit_code_and_a_way_out() {
     assert_eq!(finding(&object, "repository")["exit_code"], json!(8));
     let login = finding(&object, "login");
     assert_eq!(login["exit_code"], json!(5));
-    assert!(login["hint"].as_str().is_some_and(|hint| hint.contains("copilot login")), "{login}");
+    assert!(
+        login["hint"].as_str().is_some_and(|hint| hint.contains("log in to the agent")),
+        "{login}"
+    );
     let ran = repo.ralph(&["doctor", "demo", "--agent", "no-such-agent"]);
     assert!(ran.stdout.contains("no-such-agent"), "{}", ran.stdout);
 }

@@ -183,8 +183,8 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] note: this agent has no hooks: the guard only sees its permission requests
         [clock] note: sandbox: [tier]
         [clock] Baseline: 3 of 3 checks fail, as expected
-        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
-        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process exited with code 7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process exited with code 7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
           line  criterion   proof      attempts
         ·    3  a is there  open              0
@@ -193,9 +193,9 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
 
         3 criteria: 3 open.
         0 iterations, [span], 0 premium requests.
-        Stopped: the agent is unusable: the agent was lost during initialize: its process ended; its last
-          output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
-          banner, session_error, die, ignore, memory.
+        Stopped: the agent is unusable: the agent was lost during initialize: its process exited with code
+          7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns,
+          pace, mode, banner, session_error, die, ignore, memory.
         Next: see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/
         ");
     });
@@ -251,7 +251,10 @@ fn nobody_logged_in() {
     ");
     let last = outcome(&ran);
     assert_eq!(last["fault"]["class"], "auth");
-    assert!(last["summary"]["next"][0].as_str().expect("next").contains("copilot login"), "{last}");
+    assert!(
+        last["summary"]["next"][0].as_str().expect("next").contains("log in to the agent"),
+        "{last}"
+    );
     assert_eq!(starts(&ran), 1);
 }
 

@@ -143,10 +143,9 @@ fn all_that_is_kept_is_named_when_the_human_switches_branches() {
 
 #[test]
 fn doubtful_work_is_named_where_it_is() {
-    let repo = Repo::new(THREE);
     let hook = "mkdir -p .github/hooks && echo > .github/hooks/x.json && printf w > w.txt";
-    let script = format!("turns: [{{ask: never, steps: [{{run: '{hook}'}}]}}]");
-    let ran = repo.run(&script, &["-j2", "--sandbox=off"]);
+    let repo = Repo::with(THREE, &[("hook.sh", hook)]);
+    let ran = repo.run("turns: [{steps: [{run: sh hook.sh}]}]", &["-j2", "--sandbox=off"]);
     assert_eq!(ran.code, Some(10), "{}{}", ran.stdout, ran.stderr);
     let (_, at) =
         ran.stdout.rsplit_once("not in your working tree: git log -p ").expect(&ran.stdout);
