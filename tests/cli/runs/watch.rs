@@ -142,7 +142,7 @@ fn a_run_that_was_killed_is_gone_for_watch_too() {
     run.kill().expect("killed");
     run.wait().expect("reaped");
     let watch = repo.ralph(&["watch", "--exit-status"]);
-    assert_eq!(watch.code, Some(70), "{}", watch.stdout);
+    assert_eq!(watch.code, Some(1), "{}", watch.stdout);
     assert!(watch.stderr.contains("is gone without an outcome"), "{}", watch.stderr);
 }
 
