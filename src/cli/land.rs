@@ -238,32 +238,15 @@ impl Bundle {
         if repo.reaches(tip)? || is_known(tip) {
             return Ok((Some(criterion), Given::Known));
         }
-        let Some(base) = repo.fork(tip, &repo.checkpoint()?.head)? else {
-            return Ok((Some(criterion), refused("it shares no commit with the branch")));
-        };
-        let commits = repo.commits((&base, tip), layout)?;
-        if commits.len() >= COMMITS {
-            return Ok((Some(criterion), refused("it has too many commits")));
-        }
         for earlier in &self.attempts {
-            let Some(base) = repo.fork(earlier, &repo.checkpoint()?.head)? else {
-                return Ok((
-                    Some(criterion),
-                    refused("an attempt shares no commit with the branch"),
-                ));
-            };
-            let commits = repo.commits((&base, earlier), layout)?;
-            let mut paths = commits.iter().flat_map(|it| &it.paths);
-            if commits.len() >= COMMITS || paths.any(|it| is_refused(&it.path)) {
-                let why = "an attempt changes what only a human may change, or is too long";
-                return Ok((Some(criterion), refused(why)));
+            if let Err(why) = new_commits(at, earlier)? {
+                return Ok((Some(criterion), Given::Refused(format!("an earlier attempt: {why}"))));
             }
         }
-        let mut paths = commits.iter().flat_map(|it| &it.paths).map(|it| it.path.as_path());
-        if let Some(path) = paths.find(|it| !layout.is_state_file(it) && is_refused(it)) {
-            let why = format!("it changes {}, which only a human may change", path.display());
-            return Ok((Some(criterion), Given::Refused(why)));
-        }
+        let (base, commits) = match new_commits(at, tip)? {
+            Ok(found) => found,
+            Err(why) => return Ok((Some(criterion), Given::Refused(why))),
+        };
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
         let key = &criterion.key;
@@ -293,6 +276,27 @@ impl Bundle {
         let work = ForeignWork { key, base, head, kept, done, attempts };
         Ok((Some(criterion), Given::Work(work)))
     }
+}
+
+/// What the branch does not have of the history of a commit, and where that begins; or in words why
+/// it is refused.
+fn new_commits(
+    at: &TaskContext,
+    tip: &Oid,
+) -> Result<Result<(Oid, Vec<CommitSeen>), String>, Failure> {
+    let (repo, layout) = (&at.place.repo, &at.layout);
+    let Some(base) = repo.fork(tip, &repo.checkpoint()?.head)? else {
+        return Ok(Err("it shares no commit with the branch".to_owned()));
+    };
+    let commits = repo.commits((&base, tip), layout)?;
+    if commits.len() >= COMMITS {
+        return Ok(Err("it has too many commits".to_owned()));
+    }
+    let mut paths = commits.iter().flat_map(|it| &it.paths).map(|it| it.path.as_path());
+    Ok(match paths.find(|it| !layout.is_state_file(it) && is_refused(it)) {
+        Some(path) => Err(format!("it changes {}, which only a human may change", path.display())),
+        None => Ok((base, commits)),
+    })
 }
 
 /// What a ref of a bundle names.

@@ -12,13 +12,13 @@ use globset::GlobSet;
 use super::EngineError;
 use super::ledger::Ledger;
 use super::state_files::one_line;
-use crate::guard::agent_setting;
+use crate::guard::{agent_setting, task_file};
 use crate::model::{
     ChangeKind, CheckResult, CriterionKey, Oid, PutBackRun, Task, forget_tests, tests_are_there,
 };
 use crate::verify::{
     Ancestor, CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs,
-    harness_changes, is_of_a_task, learned, may_change, plan, stretches, with_human,
+    harness_changes, learned, may_change, plan, stretches, with_human,
 };
 
 impl Ledger {
@@ -219,5 +219,5 @@ impl Ledger {
 /// Only the human changes agents' settings, and the files of other tasks: an agent could tick their
 /// boxes, or weaken their checks. The run's own task is judged apart.
 fn is_the_humans(path: &Path) -> bool {
-    agent_setting(path) || is_of_a_task(path)
+    agent_setting(path) || task_file(path)
 }

@@ -139,8 +139,8 @@ pub fn runs_of(runs: &Path, layout: &Layout) -> Result<Vec<PathBuf>, JournalErro
     Ok(journals(runs)?.into_iter().filter(is_ours).collect())
 }
 
-/// Did a run get to a verdict, or end in the middle of an iteration? One that did not says nothing
-/// about the task.
+/// Did a run get to a verdict, or did its agent write something, or did it die in an iteration? One
+/// that did nothing of it says nothing about the task.
 ///
 /// # Errors
 /// If the journal cannot be read.

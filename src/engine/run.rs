@@ -9,7 +9,7 @@ use super::decide::{NextStep, next, next_only};
 use super::ledger::{Ledger, LedgerParts};
 use super::schedule::{Step, schedule};
 use super::supervisor::{Worker, WorkerParts};
-use crate::model::{CriterionKey, Outcome, Task};
+use crate::model::{CriterionKey, Outcome, Task, Usage};
 use crate::verify::VerifyError;
 
 /// Everything a run is made of.
@@ -178,10 +178,7 @@ impl Run {
         let mut spent = self.ledger.spent;
         for delivery in workers.queue.iter().filter(|it| !it.counted) {
             spent.premium_requests += delivery.work.premium_requests;
-            spent.usage = match (spent.usage, delivery.usage()) {
-                (Some(before), Some(more)) => Some(before.plus(more)),
-                (before, more) => before.or(more),
-            };
+            spent.usage = Usage::sum([spent.usage, delivery.usage()]);
         }
         schedule(task, &self.ledger.state, (&spent, &self.ledger.parts.limits), workers.crew(&busy))
     }

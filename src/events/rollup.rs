@@ -130,8 +130,7 @@ impl Rollup {
             EventKind::TurnEnded { turn, .. } => {
                 if let Some(row) = self.iterations.last_mut() {
                     row.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
-                    let used = row.usage.into_iter().chain(turn.usage);
-                    row.usage = used.reduce(Usage::plus);
+                    row.usage = Usage::sum([row.usage, turn.usage]);
                 }
             }
             EventKind::VerdictReached { criterion, evidence, verdict, .. } => {

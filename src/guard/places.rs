@@ -151,6 +151,15 @@ pub fn agent_setting(path: &Path) -> bool {
     is_setting(&path.split('/').collect::<Vec<_>>())
 }
 
+/// Is this a file of a task, where tasks are looked for by their names?
+pub fn task_file(path: &Path) -> bool {
+    let path = path.to_string_lossy().to_lowercase();
+    match path.split('/').collect::<Vec<_>>().as_slice() {
+        ["tasks", _, name] | [".ralph", "active", _, name] => TASK_FILES.contains(name),
+        _ => false,
+    }
+}
+
 /// Whether a path, in lower case, decides what agents do.
 pub(super) fn is_setting(names: &[&str]) -> bool {
     matches!(names, [name] if ROOT_SETTINGS.contains(name))

@@ -179,6 +179,11 @@ impl Usage {
         }
     }
 
+    /// The sum of those that are known; none if none is.
+    pub fn sum(all: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        all.into_iter().flatten().reduce(Self::plus)
+    }
+
     /// What was used after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {

@@ -215,11 +215,11 @@ impl Reporter for Console {
             let more = self.detail.more(&event.kind);
             more.iter().for_each(|line| self.print(line));
         }
-        match event.kind {
-            EventKind::IterationEnded { .. } => self.worker = None,
+        if let EventKind::IterationEnded { .. } = event.kind {
+            self.worker = None;
+        } else if let EventKind::RunEnded { .. } = event.kind {
             // The summary is printed even if a question still waits.
-            EventKind::RunEnded { .. } => self.terminal.end(),
-            _ => {}
+            self.terminal.end();
         }
         self.terminal.refresh().map_err(gone)
     }

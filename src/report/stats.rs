@@ -65,7 +65,7 @@ impl Stats {
                 let CriterionKey { text, occurrence } = row.criterion.clone();
                 all.entry((text, occurrence)).or_default().take(row);
                 stats.iterations += 1;
-                stats.usage = sum(stats.usage, row.usage);
+                stats.usage = Usage::sum([stats.usage, row.usage]);
                 let found =
                     row.findings.first().filter(|_| row.result == Some(VerdictResult::Fail));
                 if let Some(found) = found {
@@ -169,16 +169,9 @@ impl Work {
     /// Counts an iteration, unless it was cut off before it was judged.
     fn take(&mut self, row: &IterationRow) {
         self.millis += super::format::millis(row.began, row.ended);
-        self.usage = sum(self.usage, row.usage);
+        self.usage = Usage::sum([self.usage, row.usage]);
         self.iterations += u64::from(row.result.is_some());
         self.passed |= matches!(row.result, Some(VerdictResult::Pass(_)));
-    }
-}
-
-fn sum(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
-    match (before, more) {
-        (Some(before), Some(more)) => Some(before.plus(more)),
-        (before, more) => before.or(more),
     }
 }
 

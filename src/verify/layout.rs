@@ -16,16 +16,6 @@ pub const STATE: &str = "state.json";
 /// The files that only the runner writes. A full log is moved aside, once: older lines are in git.
 pub const RECORDS: [&str; 5] = [STATE, "activity.log", "cost.log", "activity.log.1", "cost.log.1"];
 
-/// Is this a file of a task, where a task is looked for by its name?
-pub fn is_of_a_task(path: &Path) -> bool {
-    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
-    let file = match names.as_slice() {
-        ["tasks", _, file] | [".ralph", "active", _, file] => *file,
-        _ => return false,
-    };
-    [TASK, PROGRESS, GUARDRAILS].contains(&file) || RECORDS.contains(&file)
-}
-
 /// The subject of the runner's own commits, after the prefix.
 const STATE_UPDATE: &str = "state update";
 

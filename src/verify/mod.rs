@@ -88,7 +88,7 @@ pub use git::{
 };
 pub use holdout::{HoldOuts, log_hold_out};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
-pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK, is_of_a_task};
+pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::{Learned, learned, with_human};
 pub use leftovers::{Leftovers, is_work, left_work, leftovers};
 pub use lost_input::{lost_input, names};

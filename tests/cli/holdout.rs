@@ -83,30 +83,29 @@ fn log(repo: &Repo) -> Option<String> {
 
 #[test]
 fn a_special_case_is_an_attempt_and_honest_work_is_proven() {
-    let tiers = ["full"].into_iter().filter(|tier| has_tier(tier));
-    for tier in tiers {
-        let sandbox = format!("--sandbox={tier}");
-        for (product, code) in [(SPECIAL, 4), (HONEST, 0)] {
-            let repo = Repo::new(TASK);
-            let folder = hold_out(&repo, LIST);
-            let args = [&*sandbox, "--holdout", &folder, "--stuck-threshold", "2"];
-            let ran = repo.run(&agent(product), &args);
-            let told = story(&repo, &ran);
-            assert_eq!(ran.code, Some(code), "{tier}: {told}\n{}", ran.stderr);
-            assert_eq!(leaks(&repo, &ran), Vec::<String>::new(), "{tier}");
-            let entry = &repo.state()["criteria"][0];
-            if code == 0 {
-                assert_eq!(entry["holdout"], "2 of 2", "{entry}");
-                assert_eq!(log(&repo), None);
-            } else {
-                assert_eq!(entry["attempts"], 2, "{entry}");
-                assert!(ran.stdout.contains("A hold-out check of this criterion failed."));
-                let log = log(&repo).expect("the human's file");
-                let said = "$ sh hidden_check.sh 13 169 XMARKERX\nXMARKERX\n";
-                assert!(log.contains(said), "{log}");
-                let path = repo.beside("home/.cache/ralph-copilot/holdout").display().to_string();
-                assert!(ran.stdout.contains(&path), "the summary names the file");
-            }
+    if !has_tier("full") {
+        return;
+    }
+    for (product, code) in [(SPECIAL, 4), (HONEST, 0)] {
+        let repo = Repo::new(TASK);
+        let folder = hold_out(&repo, LIST);
+        let args = ["--sandbox=full", "--holdout", &folder, "--stuck-threshold", "2"];
+        let ran = repo.run(&agent(product), &args);
+        let told = story(&repo, &ran);
+        assert_eq!(ran.code, Some(code), "{told}\n{}", ran.stderr);
+        assert_eq!(leaks(&repo, &ran), Vec::<String>::new());
+        let entry = &repo.state()["criteria"][0];
+        if code == 0 {
+            assert_eq!(entry["holdout"], "2 of 2", "{entry}");
+            assert_eq!(log(&repo), None);
+        } else {
+            assert_eq!(entry["attempts"], 2, "{entry}");
+            assert!(ran.stdout.contains("A hold-out check of this criterion failed."));
+            let log = log(&repo).expect("the human's file");
+            let said = "$ sh hidden_check.sh 13 169 XMARKERX\nXMARKERX\n";
+            assert!(log.contains(said), "{log}");
+            let path = repo.beside("home/.cache/ralph-copilot/holdout").display().to_string();
+            assert!(ran.stdout.contains(&path), "the summary names the file");
         }
     }
 }
@@ -124,49 +123,49 @@ fn an_agent_that_looks_everywhere_finds_nothing_of_the_hold_out() {
                echo \"$b $t\" > $d/leak.txt; cp hidden_check.sh $d/leak2.txt; done 2>/dev/null; \
                git hash-object -w hidden_check.sh >/dev/null 2>&1; \
                git update-ref refs/leak $(git hash-object -w hidden_check.sh) 2>/dev/null; ";
+    // What it finds may be in what it reads next: without a limit, that would fill the disk.
     let look = "(for d in . .git $HOME $HOME/.checks $HOME/.cache /tmp /var/tmp /dev/shm $TMPDIR \
                 $HUMAN; do grep -rsa 'XMARKER[X]' $d; done; ls -laR $HOME/.checks; \
                 cat $HOME/.checks/demo.md; \
                 git cat-file --batch-all-objects --batch | grep -a 'XMARKER[X]'; \
                 for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; cat $p/environ; \
                 grep -rsa 'XMARKER[X]' $p/cwd/ $p/root$HOME; done | grep -a 'XMARKER[X]') \
-                > found.txt 2>/dev/null; cat poll.txt >> found.txt; true";
-    for tier in ["full"].into_iter().filter(|tier| has_tier(tier)) {
-        let repo =
-            Repo::with(TASK, &[(".gitignore", "build/\npoll.txt\nseen.txt\n"), ("build/a", "")]);
-        let folder = hold_out(&repo, LIST);
-        for place in [".cache/pip", ".npm/_logs", ".cargo/registry"] {
-            std::fs::create_dir_all(repo.beside("home").join(place)).expect("made");
-        }
-        std::fs::write(repo.beside("spy.sh"), format!("{spy}\n{SPECIAL}\n")).expect("written");
-        let mut script = "memory: repo/seen.txt\nturns:\n- times: 1\n  steps:\n".to_owned();
-        let product = format!("{spy}\n{SPECIAL}\n");
-        writeln!(script, "  - write: {{path: sq.sh, text: {product:?}}}").expect("written");
-        let poll = "while :; do for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; done \
-                    2>/dev/null | grep -a 'XMARKER[X]' >> poll.txt; done";
-        writeln!(script, "  - spawn: {{command: {poll:?}, setsid: true}}").expect("written");
-        script.push_str("  - tick: \"{criterion}\"\n  - commit: sq\n- steps:\n");
-        let look = format!("{look}; echo looked > looked.txt");
-        writeln!(script, "  - spawn: {{command: {look:?}}}").expect("written");
-        script.push_str("  - run: \"until test -e looked.txt; do :; done; git add looked.txt\"\n");
-        script.push_str("  - tick: \"{criterion}\"\n  - commit: looked\n");
-        let sandbox = format!("--sandbox={tier}");
-        let args =
-            [&*sandbox, "--holdout", &folder, "--stuck-threshold", "3", "--on-stuck", "stop"];
-        let ran = repo.run(&script, &args);
-        let told = story(&repo, &ran);
-        assert_eq!(ran.code, Some(4), "{tier}: {told}\n{}", ran.stderr);
-        let kept = repo.attempts().into_iter().rfind(|name| name.contains("attempts"));
-        let kept = kept.expect("the attempts");
-        let tree = repo.git(&["ls-tree", "-r", "--name-only", &kept]);
-        assert!(tree.contains("looked.txt") && tree.contains("found.txt"), "{tier}: {tree} {told}");
-        let found = repo.git(&["show", &format!("{kept}:found.txt")]);
-        assert!(!found.contains(MARK), "{tier}: {found}");
-        assert!(!found.contains("demo.md"), "{tier}: the list has a name: {found}");
-        assert_eq!(leaks(&repo, &ran), Vec::<String>::new(), "{tier}");
-        // The spy was there, and the human reads what it saw.
-        assert!(log(&repo).is_some_and(|log| log.contains(MARK)), "{tier}");
+                2>/dev/null | head -c 1000000 > found.txt; cat poll.txt >> found.txt; true";
+    if !has_tier("full") {
+        return;
     }
+    let repo = Repo::with(TASK, &[(".gitignore", "build/\npoll.txt\nseen.txt\n"), ("build/a", "")]);
+    let folder = hold_out(&repo, LIST);
+    for place in [".cache/pip", ".npm/_logs", ".cargo/registry"] {
+        std::fs::create_dir_all(repo.beside("home").join(place)).expect("made");
+    }
+    std::fs::write(repo.beside("spy.sh"), format!("{spy}\n{SPECIAL}\n")).expect("written");
+    let mut script = "memory: repo/seen.txt\nturns:\n- times: 1\n  steps:\n".to_owned();
+    let product = format!("{spy}\n{SPECIAL}\n");
+    writeln!(script, "  - write: {{path: sq.sh, text: {product:?}}}").expect("written");
+    let poll = "while :; do for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; done \
+                2>/dev/null | grep -a 'XMARKER[X]' >> poll.txt; done";
+    writeln!(script, "  - spawn: {{command: {poll:?}, setsid: true}}").expect("written");
+    script.push_str("  - tick: \"{criterion}\"\n  - commit: sq\n- steps:\n");
+    let look = format!("{look}; echo looked > looked.txt");
+    writeln!(script, "  - spawn: {{command: {look:?}}}").expect("written");
+    script.push_str("  - run: \"until test -e looked.txt; do :; done; git add looked.txt\"\n");
+    script.push_str("  - tick: \"{criterion}\"\n  - commit: looked\n");
+    let args =
+        ["--sandbox=full", "--holdout", &folder, "--stuck-threshold", "3", "--on-stuck", "stop"];
+    let ran = repo.run(&script, &args);
+    let told = story(&repo, &ran);
+    assert_eq!(ran.code, Some(4), "{told}\n{}", ran.stderr);
+    let kept = repo.attempts().into_iter().rfind(|name| name.contains("attempts"));
+    let kept = kept.expect("the attempts");
+    let tree = repo.git(&["ls-tree", "-r", "--name-only", &kept]);
+    assert!(tree.contains("looked.txt") && tree.contains("found.txt"), "{tree} {told}");
+    let found = repo.git(&["show", &format!("{kept}:found.txt")]);
+    assert!(!found.contains(MARK), "{found}");
+    assert!(!found.contains("demo.md"), "the list has a name: {found}");
+    assert_eq!(leaks(&repo, &ran), Vec::<String>::new());
+    // The spy was there, and the human reads what it saw.
+    assert!(log(&repo).is_some_and(|log| log.contains(MARK)));
 }
 
 #[test]

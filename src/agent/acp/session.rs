@@ -254,7 +254,10 @@ impl AcpSession {
                     // Even if the agent died of it: a new one would not ask, either.
                     gathered.fault = Some(modes::unasked(&what, self.asking));
                 }
-                _ => {}
+                (
+                    Decided::Yes | Decided::NotNeeded | Decided::NotAsked | Decided::Unasked,
+                    AgentKind::Copilot | AgentKind::Other,
+                ) => {}
             }
             gathered.ended.insert(at, call.clone());
             self.channel.gate.record(|iteration| EventKind::ToolFinished {

@@ -1,6 +1,6 @@
 //! What an agent may do to TASK.md: tick the one box, and only when it is earned.
 
-use super::{TASK, builds, once};
+use super::{BUILDS, TASK, WORK, builds, once};
 use crate::repo::Repo;
 
 #[test]
@@ -256,4 +256,33 @@ fn deletes_the_task() {
     kept: refs/ralph/demo/attempts/1
     "#);
     assert_eq!(repo.task(), TASK);
+}
+
+/// Its boxes and checks are the human's: the next run of it would believe them.
+#[test]
+fn changes_another_task() {
+    let other = "# Other\n\n- [ ] b is there\n  - verify: `test -e b`\n";
+    let build = format!(
+        "set -e\n{WORK}\nsed -i.bak 's/\\[ \\]/[x]/; s/test -e b/true/' tasks/other/TASK.md\n\
+         rm tasks/other/TASK.md.bak\ngit commit -qam 'ralph(demo): and more'\n"
+    );
+    let repo = Repo::with(TASK, &[("build.sh", &build), ("tasks/other/TASK.md", other)]);
+    let (_, story) = once(&repo, BUILDS);
+    insta::assert_snapshot!(story, @r#"
+    iteration 1: fail
+      fails: protected_changed
+      mended: restore_task {"keep_tick":false}
+      mended: restore_file tasks/other/TASK.md
+    exit 3: limit_reached
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): say hello
+    commit: ralph(demo): and more
+    commit: ralph(demo): put protected files back
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
+    assert_eq!(repo.read("tasks/other/TASK.md"), other);
 }
