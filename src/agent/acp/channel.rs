@@ -19,6 +19,8 @@ use crate::sys::process::exit_of;
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
+/// How long a process may live on after it closed its output.
+const LAST_SIGNS: Duration = Duration::from_secs(2);
 
 /// The context of every request: the peer, and the sources that explain a failure.
 #[derive(Clone)]
@@ -44,10 +46,12 @@ impl AgentChannel {
         }
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
         let stderr = self.stderr.last_words().await;
-        let why = broken.unwrap_or_else(|| match self.pid.and_then(exit_of) {
-            Some(end) => format!("its process {end}"),
-            None => "its process ended".to_owned(),
-        });
+        let how = match self.pid {
+            Some(pid) if broken.is_none() => exit_of(pid, LAST_SIGNS).await,
+            _ => None,
+        };
+        let how = how.as_deref().unwrap_or("ended");
+        let why = broken.unwrap_or_else(|| format!("its process {how}"));
         AgentError::Lost { operation, why, stderr, class }
     }
 

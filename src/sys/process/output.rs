@@ -41,8 +41,10 @@ pub(super) fn until_the_end(
     outer
 }
 
-/// How a child ended that is not reaped yet: `exited with code 1`.
-pub fn exit_of(pid: u32) -> Option<String> {
+/// How a child ended that is not reaped yet: `exited with code 1`. Its output may close before
+/// it ends, as that of a sandbox does: waits for the end, no longer than `limit`.
+pub async fn exit_of(pid: u32, limit: Duration) -> Option<String> {
+    let _late = tokio::time::timeout(limit, ended(pid)).await;
     let pid = Pid::from_raw(pid.cast_signed())?;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let status = waitid(WaitId::Pid(pid), options).ok()??;
