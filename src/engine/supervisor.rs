@@ -15,7 +15,7 @@ use super::ledger::Ledger;
 use super::{EngineError, FailureCounts, Providers, Recovery, RetryLimits, RetryPolicy, recover};
 use crate::agent::{Agent, AgentError, AgentKind, Session, StopHook, TurnLimits};
 use crate::events::Emitter;
-use crate::model::{Escalate, EventKind, Fault, FaultClass, Outcome, Premium, Record as _};
+use crate::model::{Escalate, EventKind, Fault, Outcome, Premium, Record as _};
 
 /// An agent that starts.
 type Starting = BoxFuture<'static, Result<Box<dyn Agent>, AgentError>>;
@@ -135,18 +135,23 @@ impl Worker {
             most: self.parts.max_retries,
             fallback: !self.parts.fallbacks.is_empty(),
         };
-        if fault.class == FaultClass::ModelUnavailable
+        let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
+        let now = ledger.parts.clock.now();
+        let recovery = recover(fault, &mut self.failures, &policy, now);
+        // What the usual model and effort can do is not the last attempt's to end.
+        if let Recovery::Stop(_) | Recovery::Fallback = recovery
             && let Some(usual) = self.usual_model.take()
         {
             let to = self.parts.escalate.take().unwrap_or_default();
-            ledger.notice(&format!("escalate: {to} is not available: the usual one continues"))?;
+            let why = &fault.message;
+            ledger.notice(&format!(
+                "escalate: {to} cannot be used, the usual one continues: {why}"
+            ))?;
             self.parts.model = usual;
             self.stop_agent().await;
             return Ok(None);
         }
-        let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
-        let now = ledger.parts.clock.now();
-        let delay = match recover(fault, &mut self.failures, &policy, now) {
+        let delay = match recovery {
             Recovery::Stop(outcome) => return Ok(Some(outcome)),
             Recovery::Fallback => return self.fall_back(ledger).await,
             // A skipped failure in a turn ends the turn and never gets here; without a turn

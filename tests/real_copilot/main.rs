@@ -27,6 +27,7 @@ mod faults;
 mod guard;
 mod honest;
 mod hooks;
+mod last_resort;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod parallel;
