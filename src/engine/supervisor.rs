@@ -143,11 +143,18 @@ impl Worker {
             && let Some(usual) = self.usual_model.take()
         {
             let to = self.parts.escalate.take().unwrap_or_default();
+            // Its effort may be all that is refused.
+            let other = to.effort.as_ref().and(to.model.as_deref());
+            let next = other.unwrap_or("the usual one");
             let why = &fault.message;
-            ledger.notice(&format!(
-                "escalate: {to} cannot be used, the usual one continues: {why}"
-            ))?;
-            self.parts.model = usual;
+            ledger.notice(&format!("escalate: {to} cannot be used, {next} continues: {why}"))?;
+            if let Some(other) = other {
+                let to = Escalate { model: Some(other.to_owned()), effort: None };
+                (self.parts.model, self.parts.escalate) = (to.model.clone(), Some(to));
+                self.usual_model = Some(usual);
+            } else {
+                self.parts.model = usual;
+            }
             self.stop_agent().await;
             return Ok(None);
         }

@@ -43,10 +43,10 @@ fn the_last_attempt_asks_another_model() {
 
 /// In ACP the CLI opens no session with an effort that it does not know the model to have.
 #[test]
-fn a_last_attempt_that_the_cli_refuses_is_made_with_the_usual_model() {
+fn an_effort_that_the_cli_refuses_is_left_out() {
     let Some((models, told)) = asked("{model: stronger, effort: high}", &[]) else { return };
-    assert_eq!(models, ["scripted"], "{told}");
-    let why = "escalate: stronger, effort high cannot be used, the usual one continues: ";
+    assert_eq!(models, ["scripted", "stronger", "scripted"], "{told}");
+    let why = "escalate: stronger, effort high cannot be used, stronger continues: ";
     assert!(told.contains(why) && told.contains("does not support reasoning effort"), "{told}");
 }
 
