@@ -5,8 +5,11 @@ use std::time::Duration;
 use super::format::only;
 use super::test_run::{TASK, TestRun};
 use super::work_tree::{act, ending, exists, honest};
+use crate::agent::AgentError;
 use crate::engine::BaselineRun;
-use crate::model::{Escalate, EventKind, Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
+use crate::model::{
+    Escalate, EventKind, Fault, FaultClass, Limit, OnStuck, Outcome, Turn, TurnEnd, Usage,
+};
 
 #[tokio::test(start_paused = true)]
 async fn an_honest_run_from_the_first_event_to_the_last() {
@@ -64,6 +67,24 @@ async fn the_last_attempt_has_another_model_and_the_next_criterion_the_usual_one
         _ => None,
     });
     assert_eq!(models.collect::<Vec<_>>(), ["usual", "usual", "other", "usual"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_last_attempt_cannot_use_is_left_out_the_effort_first() {
+    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
+    scene.limits().attempts = 1;
+    let refused = || AgentError::Refused {
+        operation: "session/new",
+        fault: Fault::new(FaultClass::Fatal, "no such model"),
+    };
+    scene.script().closed_doors.extend([refused(), refused()]);
+    let parts = scene.parts.as_mut().expect("not begun");
+    parts.worker.model = Some("usual".into());
+    parts.worker.escalate =
+        Some(Escalate { model: Some("other".into()), effort: Some("high".into()) });
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    let with = [Some("other"), Some("high"), Some("other"), None, Some("usual"), None];
+    assert_eq!(scene.script().started_with, with.map(|word| word.map(str::to_owned)));
 }
 
 #[tokio::test(start_paused = true)]
