@@ -1,16 +1,18 @@
-//! A small GitHub: a bare repository, and a runner that executes the steps of the workflow.
+//! A small GitHub: a bare repository, and a runner that executes the steps of a workflow.
 //!
-//! Each job gets a machine of its own: a folder, and a clone if it checks out. Actions are copies of
-//! files, `gh` is a script that records its arguments, and an expression that is not known here
-//! fails the test.
+//! Each job gets a machine of its own: a folder, and a clone if it checks out. The jobs of a matrix
+//! run at the same time. Actions are copies of files, `gh` is a script that records its arguments,
+//! and an expression that is not known here fails the test.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::repo::{PROGRAM, Repo, finish, in_place_of};
 use crate::tier::has_tier;
@@ -23,6 +25,8 @@ here=$(dirname "$0")
 printf '%s\n' "$*" >>"$here/gh.log"
 case "$1 $2" in
   "pr list" | "issue list") cat "$here/number" 2>/dev/null || true ;;
+  "api repos/me/repo/git/ref/heads/"*)
+    git --git-dir "$here/../github/me/repo" rev-parse "refs/heads/${2#*/heads/}" ;;
   "api repos/me/repo/collaborators/ann/permission") cat "$here/permission" ;;
   "pr create") if [ -e "$here/forbidden" ]; then echo "not permitted" >&2; exit 1; fi ;;
 esac
@@ -34,14 +38,25 @@ pub(crate) struct Hub {
     workflow: Value,
     /// The GitHub event with an issue, for runs that a label starts.
     pub(crate) event: Option<Value>,
+    /// The inputs of the next run, for runs that are dispatched.
+    inputs: Value,
     /// Replaces parts of the steps' text.
     pub(crate) instead: Vec<(&'static str, &'static str)>,
-    jobs: std::cell::Cell<u32>,
+    jobs: AtomicU32,
+    /// The number of the run.
+    run: AtomicU32,
 }
 
+/// Is called before each step, with the job, the step's name, and the clone. A job of a matrix is
+/// named with its criterion, as `work (a)`.
+pub(crate) type Meddle<'a> = &'a (dyn Fn(&str, &str, &Path) + Sync);
+
 /// A machine at work.
+#[derive(Default)]
 struct Machine {
     folder: PathBuf,
+    /// Its place in the matrix, and its entry there.
+    entry: (usize, Value),
     outputs: BTreeMap<String, String>,
     /// All that its steps printed.
     log: String,
@@ -63,11 +78,21 @@ pub(crate) type Jobs = BTreeMap<String, Ended>;
 impl Hub {
     /// A repository on GitHub with a task, and the workflow that `init --ci` writes for it.
     pub(crate) fn new(task: &str, files: &[(&str, &str)]) -> Self {
+        Self::with(task, files, "ralph.yml", &[])
+    }
+
+    /// The same for a fleet.
+    pub(crate) fn fleet(task: &str, files: &[(&str, &str)]) -> Self {
+        Self::with(task, files, "ralph-fleet.yml", &["--fleet=5"])
+    }
+
+    fn with(task: &str, files: &[(&str, &str)], name: &str, more: &[&str]) -> Self {
         let human = Repo::with(task, files);
-        let written = human.ralph(&["init", "--ci", "--task", "demo", "--action", ACTION]);
+        let init = ["init", "--ci", "--task", "demo", "--action", ACTION];
+        let written = human.ralph(&[&init, more].concat());
         assert_eq!(written.code, Some(0), "{}", written.stderr);
         human.commit("the workflow");
-        let text = human.read(".github/workflows/ralph.yml");
+        let text = human.read(&format!(".github/workflows/{name}"));
         let workflow = serde_saphyr::from_str(&text).expect("YAML");
         let url = human.beside("github/me/repo");
         human.git(&["init", "--quiet", "--bare", "--initial-branch=main", path(&url)]);
@@ -78,8 +103,10 @@ impl Hub {
         fs::write(bin.join("gh"), GH).expect("written");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(bin.join("gh"), mode).expect("a program");
-        let (event, instead, jobs) = (None, Vec::new(), std::cell::Cell::new(0));
-        Self { human, workflow, event, instead, jobs }
+        let inputs = json!({ "round": "1", "again": "" });
+        let (event, instead) = (None, Vec::new());
+        let (jobs, run) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { human, workflow, event, inputs, instead, jobs, run }
     }
 
     /// The refs on GitHub, without `main`.
@@ -101,9 +128,8 @@ impl Hub {
     }
 
     /// A new machine, with a clone of what GitHub has if the job checks out.
-    fn machine(&self, job: &Value) -> Machine {
-        let number = self.jobs.get() + 1;
-        self.jobs.set(number);
+    fn machine(&self, job: &Value, entry: (usize, Value)) -> Machine {
+        let number = self.jobs.fetch_add(1, Ordering::Relaxed) + 1;
         let folder = self.human.beside(&format!("machine-{number}"));
         let at = folder.join("repo");
         fs::create_dir_all(folder.join("temp")).expect("a folder");
@@ -114,29 +140,51 @@ impl Hub {
             let url = self.human.beside("github/me/repo");
             self.human.git(&["clone", "--quiet", path(&url), path(&at)]);
         }
-        Machine { folder, outputs: BTreeMap::new(), log: String::new(), failed: false }
+        Machine { folder, entry, outputs: BTreeMap::new(), log: String::new(), failed: false }
     }
 
-    /// One night: all jobs. `meddle` is called before each step, with the job, the step's name, and
-    /// the clone.
-    pub(crate) fn night(&self, script: &str, meddle: &dyn Fn(&str, &str, &Path)) -> Jobs {
+    /// The number of the run at hand.
+    fn run_id(&self) -> String {
+        self.run.load(Ordering::Relaxed).to_string()
+    }
+
+    /// The text of the last run's pull request.
+    pub(crate) fn body(&self) -> String {
+        let file = self.human.beside("artifacts").join(self.run_id()).join("ralph-body/body.md");
+        fs::read_to_string(file).expect("a text")
+    }
+
+    /// One run of the workflow: all jobs.
+    pub(crate) fn night(&self, script: &str, meddle: Meddle<'_>) -> Jobs {
         let agent = self.human.agent(script);
+        self.run.fetch_add(1, Ordering::Relaxed);
         let mut jobs = Jobs::new();
-        drop(fs::remove_dir_all(self.human.beside("artifacts")));
-        for name in ["work", "prove", "push", "tell"] {
-            let ended = self.job(name, &jobs, &agent, meddle);
-            jobs.insert(name.to_owned(), ended);
+        for name in ["plan", "work", "prove", "push", "tell"] {
+            if self.workflow["jobs"].get(name).is_some() {
+                let ended = self.job(name, &jobs, &agent, meddle);
+                jobs.insert(name.to_owned(), ended);
+            }
         }
         jobs
     }
 
-    fn job(
-        &self,
-        name: &str,
-        jobs: &Jobs,
-        agent: &str,
-        meddle: &dyn Fn(&str, &str, &Path),
-    ) -> Ended {
+    /// Does the last run begin another? Its inputs are those of the next one, then.
+    pub(crate) fn dispatched(&mut self) -> bool {
+        let asked = self.asked();
+        let begun: Vec<_> = asked.lines().filter(|it| it.starts_with("workflow run ")).collect();
+        let Some(line) = begun.last() else { return false };
+        let given = |name: &str| {
+            let value = line.split(&format!(" -f {name}=")).nth(1).expect("an input");
+            value.split(' ').next().expect("a value").to_owned()
+        };
+        let inputs = json!({ "round": given("round"), "again": given("again") });
+        let is_new = inputs != self.inputs;
+        self.inputs = inputs;
+        is_new
+    }
+
+    /// All machines of a job, at the same time.
+    fn job(&self, name: &str, jobs: &Jobs, agent: &str, meddle: Meddle<'_>) -> Ended {
         let job = &self.workflow["jobs"][name];
         let needs: Vec<&str> = match &job["needs"] {
             Value::String(one) => vec![one],
@@ -145,11 +193,43 @@ impl Hub {
         };
         let failed = needs.iter().any(|it| jobs[*it].failed);
         let bad = failed || needs.iter().any(|it| jobs[*it].skipped);
-        let mut machine = self.machine(job);
+        let nowhere = Machine::default();
         let condition = job["if"].as_str().unwrap_or("success()");
-        if !self.holds(condition, (bad, failed), &machine, jobs) {
+        if !self.holds(condition, (bad, failed), &nowhere, jobs) {
             return Ended { skipped: true, ..Ended::default() };
         }
+        let Some(matrix) = job["strategy"]["matrix"].as_str() else {
+            return self.on_machine(name, job, (0, Value::Null), jobs, (agent, meddle));
+        };
+        let matrix: Value = serde_json::from_str(&self.text(matrix, &nowhere, jobs)).expect("JSON");
+        let entries = matrix["include"].as_array().expect("a matrix").iter().enumerate();
+        thread::scope(|scope| {
+            let work = |(at, entry): (usize, &Value)| {
+                let (title, entry) =
+                    (format!("{name} ({})", word(&entry["criterion"])), entry.clone());
+                scope
+                    .spawn(move || self.on_machine(&title, job, (at, entry), jobs, (agent, meddle)))
+            };
+            let all: Vec<_> = entries.map(work).collect();
+            let all = all.into_iter().map(|it| it.join().expect("a machine"));
+            all.fold(Ended::default(), |mut all, one| {
+                all.failed |= one.failed;
+                all.log.push_str(&one.log);
+                all
+            })
+        })
+    }
+
+    /// The steps of a job on a machine of their own.
+    fn on_machine(
+        &self,
+        name: &str,
+        job: &Value,
+        entry: (usize, Value),
+        jobs: &Jobs,
+        (agent, meddle): (&str, Meddle<'_>),
+    ) -> Ended {
+        let mut machine = self.machine(job, entry);
         for step in job["steps"].as_array().expect("steps") {
             let condition = step["if"].as_str().unwrap_or("success()");
             if !self.holds(condition, (machine.failed, machine.failed), &machine, jobs) {
@@ -193,10 +273,12 @@ impl Hub {
             .current_dir(machine.folder.join("repo"))
             .env("PATH", path)
             .env("RALPH_COPILOT_AGENT", agent)
+            // Only a job that says so needs walls: they take most of the time of a small check.
+            .env("RALPH_COPILOT_SANDBOX", "off")
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_SERVER_URL", format!("file://{}", self.human.beside("github").display()))
             .env("GITHUB_REPOSITORY", "me/repo")
-            .env("GITHUB_RUN_ID", "1")
+            .env("GITHUB_RUN_ID", self.run_id())
             .env("GITHUB_EVENT_PATH", event)
             .env("GITHUB_OUTPUT", &output)
             .env("GITHUB_STEP_SUMMARY", machine.folder.join("summary.md"))
@@ -228,20 +310,29 @@ impl Hub {
         match action.expect("a name") {
             "actions/checkout" | "me/ralph-copilot" => {}
             "actions/upload-artifact" => {
-                let from = machine.folder.join("repo").join(with("path"));
-                if from.exists() {
-                    let to = kept.join(with("name"));
-                    fs::create_dir_all(&to).expect("a folder");
-                    let dot = if from.is_dir() { "/." } else { "" };
-                    sh(&format!("cp -r '{}{dot}' '{}'", from.display(), to.display()));
+                let to = kept.join(self.run_id()).join(with("name"));
+                for from in with("path").lines() {
+                    let from = machine.folder.join("repo").join(from);
+                    // A folder alone gives what is in it; with others, it is one of them.
+                    let dot =
+                        if from.is_dir() && with("path").lines().count() == 1 { "/." } else { "" };
+                    if from.exists() {
+                        fs::create_dir_all(&to).expect("a folder");
+                        sh(&format!("cp -r '{}{dot}' '{}'", from.display(), to.display()));
+                    }
                 }
             }
             "actions/download-artifact" => {
-                let to = with("path");
+                let (to, run) = (with("path"), with("run-id"));
+                let from = kept.join(if run.is_empty() { self.run_id() } else { run });
+                let from = path_of(&from);
                 fs::create_dir_all(&to).expect("a folder");
                 match with("name").as_str() {
-                    "" => sh(&format!("cp -r '{}/.' '{to}'", kept.display())),
-                    name => sh(&format!("cp -r '{}/.' '{to}'", kept.join(name).display())),
+                    "" => sh(&format!(
+                        "shopt -s nullglob; for it in '{from}'/{}; do cp -r \"$it\" '{to}'; done",
+                        with("pattern")
+                    )),
+                    name => sh(&format!("cp -r '{from}/{name}/.' '{to}'")),
                 }
             }
             other => panic!("{other} is not known here"),
@@ -275,6 +366,16 @@ impl Hub {
             return jobs[job].outputs.get(output).cloned().unwrap_or_default();
         }
         let label = self.event.is_some();
+        if let Some(key) = name.strip_prefix("matrix.") {
+            return word(&machine.entry.1[key]);
+        }
+        if let Some(key) = name.strip_prefix("inputs.") {
+            return word(&self.inputs[key]);
+        }
+        let result = |job: &str| {
+            let job = &jobs[job];
+            if job.failed || job.skipped { "failure" } else { "success" }.to_owned()
+        };
         match name {
             "github.event.repository.default_branch" => "main".to_owned(),
             "github.event.issue.number" => number().unwrap_or_default(),
@@ -282,10 +383,10 @@ impl Hub {
             "github.event.label.name" if label => "ralph".to_owned(),
             "github.event_name" => if label { "issues" } else { "schedule" }.to_owned(),
             "github.token" | "secrets.COPILOT_GITHUB_TOKEN" => "token-of-the-job".to_owned(),
-            "needs.prove.result" => {
-                let prove = &jobs["prove"];
-                if prove.failed || prove.skipped { "failure" } else { "success" }.to_owned()
-            }
+            "fromJSON(needs.plan.outputs.matrix)" => jobs["plan"].outputs["matrix"].clone(),
+            "needs.plan.result" => result("plan"),
+            "needs.prove.result" => result("prove"),
+            "strategy.job-index" => machine.entry.0.to_string(),
             "runner.temp" => path_of(&machine.folder.join("temp")),
             other => panic!("the expression {other} is not known here"),
         }
@@ -328,8 +429,13 @@ fn path_of(it: &Path) -> String {
     path(it).to_owned()
 }
 
+/// A value as a word.
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Runs a line of shell, which must succeed.
 fn sh(line: &str) {
-    let status = Command::new("sh").args(["-ec", line]).status().expect("it runs");
+    let status = Command::new("bash").args(["-ec", line]).status().expect("it runs");
     assert!(status.success(), "{line}");
 }

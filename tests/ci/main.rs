@@ -11,5 +11,6 @@ mod sample;
 mod tier;
 
 mod bundle;
+mod fleet;
 mod night;
 mod workflow;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::actions::{Hub, Jobs};
+use crate::actions::{Hub, Jobs, Meddle};
 use crate::repo::Repo;
 use crate::sample::{full, seed};
 
@@ -28,7 +28,7 @@ turns:
 - match: cubes
   steps: [{write: {path: cube.sh, text: 'echo $(($1 * $1 * $1))'}}, {tick: '{criterion}'}, {progress: a}, {commit: a}]
 ";
-const NOBODY: &dyn Fn(&str, &str, &Path) = &|_, _, _| {};
+const NOBODY: Meddle<'static> = &|_, _, _| {};
 
 fn hub() -> Hub {
     Hub::new(TASK, &FILES)
@@ -44,12 +44,12 @@ fn ends(jobs: &Jobs) -> String {
     ["work", "prove", "push", "tell"].iter().map(end).collect::<Vec<_>>().join(" ")
 }
 
-fn story(jobs: &Jobs) -> String {
+pub(crate) fn story(jobs: &Jobs) -> String {
     jobs.values().map(|job| job.log.as_str()).collect()
 }
 
 /// Git in a clone, as somebody.
-fn git(at: &Path, line: &str) -> String {
+pub(crate) fn git(at: &Path, line: &str) -> String {
     let who =
         "-c user.name=Somebody -c user.email=somebody@example.com -c core.hooksPath=/dev/null";
     let mut shell = std::process::Command::new("sh");
@@ -67,8 +67,7 @@ fn a_night_pushes_exactly_the_proven_commit_and_the_next_has_nothing_to_do() {
     let proven = jobs["prove"].outputs["proven"].clone();
     assert_eq!(hub.refs(), [format!("{proven} refs/heads/ralph/demo")]);
     assert!(hub.asked().contains("pr create --repo me/repo --draft --head ralph/demo --base main"));
-    let body = std::fs::read_to_string(hub.human.beside("artifacts/ralph-body/body.md"));
-    let body = body.expect("a text");
+    let body = hub.body();
     assert!(body.contains("Every tick of the branch is proven."), "{body}");
     assert!(body.contains("What the run says of itself"), "{body}");
     // The next night: the pull request is open.
@@ -169,8 +168,7 @@ turns:
     assert_eq!(ends(&jobs), "ok ok ok -", "{}", story(&jobs));
     let proven = &jobs["prove"].outputs["proven"];
     assert_eq!(hub.refs(), [format!("{proven} refs/heads/ralph/issue-7")]);
-    let body = std::fs::read_to_string(hub.human.beside("artifacts/ralph-body/body.md"));
-    assert!(body.expect("a text").contains("\nCloses #7\n"));
+    assert!(hub.body().contains("\nCloses #7\n"));
     // A task that is not the issue's.
     let event = hub.event;
     let mut hub = self::hub();

@@ -1,7 +1,6 @@
 //! Many machines: `list --ready`, `run --only --bundle`, and `land`.
 
 use std::collections::BTreeSet;
-use std::thread;
 
 use serde_json::{Value, json};
 
@@ -69,13 +68,6 @@ fn names(matrix: &Value) -> Vec<&str> {
     entries.map(|it| it["criterion"].as_str().expect("a name")).collect()
 }
 
-/// The criteria that a new machine can begin with.
-fn plan(hub: &Repo) -> Vec<String> {
-    let ran = hub.clone_of().ralph(&["list", "--ready", "demo", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    names(&ran.json()).into_iter().map(str::to_owned).collect()
-}
-
 /// A machine that works on one criterion, and its bundle.
 fn machine(hub: &Repo, name: &str, script: &str, args: &[&str]) -> (Repo, Ran, String) {
     let machine = hub.clone_of();
@@ -133,105 +125,6 @@ fn landed(answer: &Value, wanted: bool) -> BTreeSet<&str> {
     let bundles = answer["bundles"].as_array().expect("a list").iter();
     let found = bundles.filter(|it| it["landed"] == wanted);
     found.map(|it| it["criterion"].as_str().unwrap_or("nothing")).collect()
-}
-
-/// The files of the work, with their lines in order.
-fn work(repo: &Repo) -> BTreeSet<(String, Vec<String>)> {
-    let names = repo.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
-    let names = names.lines().filter(|it| !it.starts_with("tasks/") && *it != "human.txt");
-    let file = |name: &str| {
-        let mut lines: Vec<String> = repo.read(name).lines().map(str::to_owned).collect();
-        lines.sort();
-        (name.to_owned(), lines)
-    };
-    names.map(file).collect()
-}
-
-fn attempts(repo: &Repo, text: &str) -> Value {
-    let state = repo.state();
-    let entries = state["criteria"].as_array().expect("a list");
-    entries.iter().find(|it| it["text"] == text).map_or(json!(0), |it| it["attempts"].clone())
-}
-
-#[test]
-fn a_fleet_over_three_rounds_ends_with_what_one_machine_does() {
-    let one = hub();
-    assert_eq!(one.run(AGENT, &["--jobs=3"]).code, Some(0));
-    let hub = hub();
-
-    // One lies, two conflict, one fails.
-    assert_eq!(plan(&hub), ["a", "b", "c", "d", E]);
-    let fails = AGENT.replace("echo e > e.txt", "touch junk");
-    let (lie, lies) = liar(&hub, "b", &[], |machine| {
-        tick(machine, "b is there");
-        claim(machine, "b is there");
-        machine.write("b", "it is there\n");
-    });
-    let made: Vec<_> = thread::scope(|scope| {
-        let start = |name, script, args| {
-            let hub = &hub;
-            scope.spawn(move || machine(hub, name, script, args))
-        };
-        let fails = fails.as_str();
-        let all = [
-            start("a", AGENT, &[]),
-            start("c", AGENT, &[]),
-            start("d", AGENT, &[]),
-            start(E, fails, &["--max-iterations=1"]),
-        ];
-        all.into_iter().map(|it| it.join().expect("it ends")).collect()
-    });
-    let codes: Vec<_> = made.iter().map(|(_, ran, _)| ran.code).collect();
-    assert_eq!(codes, [Some(0), Some(0), Some(0), Some(3)]);
-    let bundles: Vec<&str> = made.iter().map(|(_, _, bundle)| bundle.as_str()).collect();
-    let first = land(&hub, &[&[lies.as_str()], bundles.as_slice()].concat());
-    assert_eq!(landed(&first, true), BTreeSet::from(["a", "c"]));
-    assert_eq!(landed(&first, false), BTreeSet::from(["b", "d", E]));
-    assert_eq!(names(&first["next"]), ["b", "d", E, "f"]);
-    assert_eq!((attempts(&hub, "b is there"), attempts(&hub, "e is there")), (json!(1), json!(1)));
-    assert_eq!(attempts(&hub, "d shares"), 0, "a conflict costs none the first time");
-    let tips = [
-        lie.git(&["rev-parse", "HEAD"]),
-        made[3].0.git(&["rev-parse", "refs/ralph/demo/attempts/2"]),
-    ];
-    let kept = hub.git(&["for-each-ref", "--format=%(objectname)", "refs/ralph/demo/attempts"]);
-    for tip in tips {
-        assert!(kept.contains(tip.trim()), "{tip} is lost");
-    }
-
-    // One dies without a bundle, one forges, and a human pushes while they work.
-    let (_, forged) = liar(&hub, E, &["refs/heads/main"], |machine| {
-        tick(machine, "e is there");
-        machine.write("check.sh", "true\n");
-    });
-    let (d, f) = thread::scope(|scope| {
-        let d = scope.spawn(|| machine(&hub, "d", AGENT, &[]));
-        let f = machine(&hub, "f", AGENT, &[]);
-        (d.join().expect("it ends"), f)
-    });
-    let human = hub.clone_of();
-    human.write("human.txt", "mine\n");
-    human.commit("a human's");
-    human.git(&["push", "--quiet", "origin", "main"]);
-    let pushed = human.git(&["rev-parse", "HEAD"]);
-    let second = land(&hub, &[&f.2, &forged, &d.2]);
-    assert_eq!(landed(&second, true), BTreeSet::from(["d", "f"]));
-    assert_eq!(names(&second["next"]), ["b", E, "g"]);
-    assert_eq!(attempts(&hub, "e is there"), 1, "a forged bundle counts for nothing");
-    hub.git(&["merge-base", "--is-ancestor", pushed.trim(), "HEAD"]);
-
-    // All is well.
-    let (b, (e, g)) = thread::scope(|scope| {
-        let b = scope.spawn(|| machine(&hub, "b", AGENT, &[]));
-        let rest = (machine(&hub, E, AGENT, &[]), machine(&hub, "g", AGENT, &[]));
-        (b.join().expect("it ends"), rest)
-    });
-    let third = land(&hub, &[&g.2, &e.2, &b.2]);
-    assert_eq!(landed(&third, false), BTreeSet::new(), "{third}");
-    assert_eq!(names(&third["next"]), Vec::<&str>::new());
-    assert_eq!(work(&hub), work(&one));
-    let verified = hub.clone_of().ralph(&["verify", "demo", "--base", "HEAD^{/^start}"]);
-    assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
 }
 
 #[test]
@@ -367,25 +260,4 @@ fn a_forged_bundle_gets_nothing_onto_the_branch() {
     assert_eq!(hub.git(&["tag"]), "");
     let ticked = hub.task().lines().filter(|it| it.contains("[x]")).count();
     assert_eq!(ticked, 1, "{}", hub.task());
-}
-
-#[test]
-fn the_workflow_of_a_fleet_names_its_task_and_its_machines() {
-    let repo = Repo::new("- [ ] a is there\n");
-    let action = format!("OWNER/ralph-copilot@{}", "1".repeat(40));
-    let init = ["init", "--ci", "--fleet=3", "--action", &action, "--json"];
-    let file = ".github/workflows/ralph-fleet.yml";
-    assert_eq!(repo.ralph(&init).json(), json!({ "created": [file], "task": "demo" }));
-    let text = repo.read(file);
-    for line in ["TASK: \"demo\"", "max-parallel: 3", &format!("- uses: {action}"), "-ge 10"] {
-        assert!(text.contains(line), "{line}\n{text}");
-    }
-    assert!(!text.contains("@TASK@") && !text.contains("@MACHINES@"), "{text}");
-    let jobs: Vec<&str> = text
-        .lines()
-        .filter(|it| it.ends_with(':') && it.starts_with("  ") && !it.starts_with("   "))
-        .collect();
-    assert_eq!(jobs, ["  workflow_dispatch:", "  plan:", "  work:", "  prove:", "  push:"]);
-    let empty = Repo::empty();
-    assert_eq!(empty.ralph(&init).code, Some(2));
 }
