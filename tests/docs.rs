@@ -251,7 +251,7 @@ fn every_page_is_linked() {
 #[test]
 fn the_harness_table_is_the_one_that_is_used() {
     const ENDS: (&str, &str) = ("<!-- harness table -->\n", "<!-- end of the harness table -->");
-    let path = root().join("docs/proof.md");
+    let path = root().join("docs/harness.md");
     let page = fs::read_to_string(&path).expect("a page");
     let (before, rest) = page.split_once(ENDS.0).expect("the table's begin");
     let (stands, after) = rest.split_once(ENDS.1).expect("its end");
