@@ -44,7 +44,12 @@ impl AnySummary {
         if let Some(passed) = number(text, PASSED) {
             say(&mut self.passed, passed > 0);
         } else if let Some(found) = number(text, FOUND) {
-            say(&mut self.found, found > number(text, LEFT_OUT).unwrap_or(0));
+            let ran = found > number(text, LEFT_OUT).unwrap_or(0);
+            say(&mut self.found, ran);
+            // gotestsum counts the tests of the packages that `go test` called `ok`.
+            if text.starts_with("DONE ") {
+                self.passed = Some(ran);
+            }
         }
     }
 

@@ -232,7 +232,7 @@ fn runners_of_javascript() {
 
 #[test]
 fn nextest() {
-    const NEXTEST: &[&str] = &["nextest-0.9.143"];
+    const NEXTEST: &[&str] = &["nextest-0.9.143", "nextest-0.9.148"];
     const NAMES: &[&str] = &["app tests::one", "app tests::seven"];
     all(
         TestRunner::Nextest,
@@ -241,6 +241,16 @@ fn nextest() {
             ("red", (1, 1, 1), &NAMES[..1], &NAMES[1..]),
             ("green", (2, 0, 1), NAMES, &[]),
             ("none", (0, 0, 3), &[], &[]),
+            ("skipped", (0, 0, 3), &[], &[]),
+        ],
+    );
+    judged(
+        NEXTEST,
+        &[
+            ("red", "cargo nextest run || true", Incomplete),
+            ("green", "cargo nextest run", Green),
+            ("none", "cargo nextest run --no-tests=warn absent", NothingRan),
+            ("skipped", "cargo nextest run later || true", NothingRan),
         ],
     );
     turn_green(NEXTEST, &[("red", "green")]);
@@ -279,10 +289,19 @@ fn a_runner_without_a_reader_proves_nothing_if_it_says_that_no_test_ran() {
             ("bats-none", "test -f off || bats -f absent a.bats", ExitStatus),
         ],
     );
-    // Not recorded: the line is the documentation's.
-    let none = report("∅  . (2ms)\n\nDONE 0 tests in 0.311s\n".as_bytes());
-    let judgment = judge_tests("gotestsum -- -run Absent ./...", true, &none);
-    assert_eq!(kind(&judgment), Some(NothingRan));
-    let some = report("✓  . (2ms)\n\nDONE 1 tests in 0.311s\n".as_bytes());
-    assert_eq!(kind(&judge_tests("gotestsum", true, &some)), Some(ExitStatus));
+}
+
+#[test]
+fn gotestsum() {
+    for format in ["pkgname", "testname", "standard-verbose"] {
+        let run = |name: &str| -> &'static str { format!("{format}-{name}").leak() };
+        for command in ["gotestsum -- -run X ./...", "make test"] {
+            judged(
+                &["gotestsum-1.8.2"],
+                &[(run("none"), command, NothingRan), (run("skipped"), command, NothingRan)],
+            );
+        }
+        let green = if format == "standard-verbose" { Green } else { ExitStatus };
+        judged(&["gotestsum-1.8.2"], &[(run("green"), "gotestsum ./...", green)]);
+    }
 }
