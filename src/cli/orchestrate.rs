@@ -202,7 +202,9 @@ fn find(
 fn startable(place: &RepoContext, settings: &Settings) -> Result<(), Failure> {
     launch::find_agent(settings)?;
     place.repo.checkpoint()?;
-    let changes = place.repo.status()?.all();
+    let mut changes = place.repo.status()?.all();
+    let marked = place.repo.marked();
+    changes.retain(|change| !marked.contains(&change.path));
     if !settings.allow_dirty && !changes.is_empty() {
         return Err(RepoProblem::Dirty { changes }.into());
     }

@@ -62,8 +62,9 @@ pub(super) fn rooms() -> Option<PathBuf> {
     Some(cache()?.join("rooms"))
 }
 
-/// The copy for the repository with this root.
+/// The copy for the repository with this root; none where HOME cannot keep it, as `/proc` cannot.
 pub(super) fn master(root: &Path) -> Option<PathBuf> {
+    std::fs::create_dir_all(rooms()?).ok()?;
     let name = Sha256::digest(root.as_os_str().as_encoded_bytes());
     let name: String = name.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     Some(rooms()?.join(name))

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::context::{RepoContext, TaskContext};
+use super::environment::redactor;
 use super::launch::copilot_home;
 use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
@@ -65,11 +66,28 @@ pub(super) fn view(place: &RepoContext, scratch: &Path) -> View {
         empty: scratch.join(EMPTY),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: unreached(root),
-        visible: hooks.into_iter().chain(repo.alternates()).collect(),
+        visible: hooks.into_iter().chain(repo.alternates()).chain(included(repo, &home)).collect(),
         hidden: paths::rooms().into_iter().chain(tokens()).chain(paths::holdout()).collect(),
         home,
         ..View::default()
     }
+}
+
+/// Files of git's configuration that lie in folders of HOME which a sandbox hides, as one for work
+/// does that `includeIf` names: without it, git fails or commits as somebody else. One that has a
+/// secret stays hidden.
+fn included(repo: &GitRepo, home: &Path) -> impl Iterator<Item = PathBuf> {
+    let home = paths::canonical(home);
+    let has_no_secret = |path: &PathBuf| {
+        fs::read_to_string(path).is_ok_and(|text| redactor().redact_str(&text) == text)
+    };
+    let is_hidden = move |path: &PathBuf| {
+        path.strip_prefix(&home).is_ok_and(|path| !path.to_string_lossy().starts_with('.'))
+    };
+    let own = [repo.root().to_owned(), repo.common_dir().to_owned()];
+    let is_elsewhere = move |path: &PathBuf| own.iter().all(|folder| !path.starts_with(folder));
+    let files = repo.configuration().into_iter().filter(is_hidden);
+    files.filter(is_elsewhere).filter(has_no_secret)
 }
 
 /// The sockets of other programs that are there now, and that a sandbox hides.

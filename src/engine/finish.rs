@@ -156,7 +156,8 @@ impl Ledger {
         let NextCommands { start, retry, review, look, log_in, pr, land, .. } =
             &self.parts.commands;
         // The human's own changes are there in the next run, too.
-        let beside_human = self.parts.preflight.human.paths().next().is_some();
+        let preflight = &self.parts.preflight;
+        let beside_human = preflight.human.paths().any(|path| !preflight.marked.contains(path));
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());

@@ -29,6 +29,8 @@ pub struct GuardRules {
     pub protect: Vec<String>,
     /// Paths that the human left uncommitted, canonical.
     pub human: Vec<PathBuf>,
+    /// Those among them that `git add` leaves alone.
+    pub marked: Vec<PathBuf>,
     /// Secret-looking files that the agent may read, canonical.
     pub readable: Vec<PathBuf>,
     /// Folders that it may not reach, whatever else is allowed, canonical.
@@ -77,6 +79,7 @@ impl GuardRules {
         policy.allow = Allow::new(&self.allow)?;
         policy.protect = Globs::new(&self.protect)?;
         policy.human.clone_from(&self.human);
+        policy.marked.clone_from(&self.marked);
         policy.readable.clone_from(&self.readable);
         policy.hidden.clone_from(&self.hidden);
         policy.visible.clone_from(&self.visible);

@@ -41,6 +41,8 @@ pub struct Policy {
     pub protect_paths: Vec<PathBuf>,
     /// Canonical paths that the human left uncommitted.
     pub human: Vec<PathBuf>,
+    /// Those among them that `git add` leaves alone: `git update-index --skip-worktree`.
+    pub marked: Vec<PathBuf>,
     /// Secret-looking files that may be read, canonical.
     pub readable: Vec<PathBuf>,
     /// Folders that no call reads or changes, canonical, whatever else is allowed.
@@ -102,6 +104,7 @@ impl Policy {
             protect: Globs::default(),
             protect_paths: Vec::new(),
             human: Vec::new(),
+            marked: Vec::new(),
             readable: Vec::new(),
             hidden: Vec::new(),
             visible: Vec::new(),

@@ -110,6 +110,8 @@ pub struct Preflight {
     pub checkpoint: Checkpoint,
     /// The human's uncommitted files outside the task's folder.
     pub human: Fingerprints,
+    /// Paths that the human keeps from `git status`, and so from `git add`, too.
+    pub marked: BTreeSet<PathBuf>,
     /// The uncommitted files in the task's folder: the human prepared the task. The runner commits
     /// them first, and says so.
     pub prepared: Vec<PathBuf>,
@@ -127,6 +129,7 @@ impl Preflight {
         Self {
             checkpoint: Checkpoint { head, branch: String::new() },
             human: Fingerprints::default(),
+            marked: BTreeSet::new(),
             prepared: Vec::new(),
             settings: Fingerprints::default(),
             submodules: Vec::new(),

@@ -103,6 +103,21 @@ fn in_partial_the_runner_itself_may_lie_anywhere_in_home() {
     assert_eq!(ran.code, Some(0), "{} {:#?}", ran.stderr, ran.events());
 }
 
+/// As in a container without a home: `auto` takes another tier, and nothing is written there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_home_in_which_no_folder_can_be_made_is_no_obstacle() {
+    let repo = Repo::new(TASK);
+    let honest = "turns:\n- steps: [{write: {path: a.txt, text: \"a\\n\"}}, {tick: \"{criterion}\"}, \
+        {commit: a}]\n";
+    let mut run = repo.run_command(honest, &["--json"]);
+    let ran = finish({
+        run.env("HOME", "/proc");
+        run
+    });
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+}
+
 #[test]
 fn without_it_the_same_agent_writes_where_it_likes() {
     let repo = Repo::new(TASK);

@@ -5,6 +5,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use super::midrun::{hand, with_a_hand};
 use super::{HONEST, TASK, ended};
 use crate::repo::{Repo, finish, story};
 use crate::tier::has_tier;
@@ -450,6 +451,54 @@ fn a_file_that_a_filter_made_and_a_turn_committed_is_no_dirt() {
     let ran = repo.run(HONEST, &[]);
     assert_eq!(ran.code, Some(8), "{}", ran.stdout);
     assert!(ran.stderr.contains("changed old.rot"), "{}", ran.stderr);
+}
+
+/// git writes it in another encoding than it keeps, which the runner's library does not know.
+#[test]
+fn a_file_in_another_encoding_is_no_dirt_and_rooms_have_it_as_git_makes_it() {
+    let check = "test $(wc -c < a.txt) -eq 4 && test $(wc -c < old.txt) -eq 8";
+    let repo = Repo::new(&TASK.replace("test -e a.txt", check));
+    repo.write(".gitattributes", "*.txt text working-tree-encoding=UTF-16LE\n");
+    repo.write("old.txt", b"o\0l\0d\0\n\0");
+    repo.commit("encoded");
+    assert_eq!((repo.git(&["show", "HEAD:old.txt"]), repo.status()), ("old\n".into(), "".into()));
+    let script = "turns:\n- steps: [{run: \"printf 'a\\\\000\\\\n\\\\000' > a.txt\"}, \
+        {tick: \"a is there\"}, {progress: did a}, {commit: a}]\n";
+    let ran = repo.run(script, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    assert!(story(&repo, &ran).contains("iteration 1: pass check"), "{}", story(&repo, &ran));
+    assert_eq!((repo.git(&["show", "HEAD:a.txt"]), repo.status()), ("a\n".into(), "".into()));
+    // To put one back is left to git.
+    let repo = with_a_hand();
+    repo.write(".gitattributes", "old.txt working-tree-encoding=UTF-16LE\n");
+    repo.write("old.txt", b"o\0l\0d\0\n\0");
+    repo.commit("encoded");
+    let ran = hand(&repo, "printf 'n\\000\\n\\000' > old.txt && git switch -q -c other", &[]);
+    assert_eq!(ran.code, Some(8), "{}", story(&repo, &ran));
+    assert!(ran.stdout.contains("working-tree-encoding=UTF-16LE"), "{}", ran.stdout);
+}
+
+/// People keep their own version of a tracked file so.
+#[test]
+fn a_file_that_git_status_leaves_out_is_no_dirt_and_stays_the_humans() {
+    for mark in ["skip-worktree", "assume-unchanged"] {
+        let repo = Repo::with(TASK, &[("local.conf", "ours\n")]);
+        repo.git(&["update-index", &format!("--{mark}"), "local.conf"]);
+        repo.write("local.conf", "mine\n");
+        let listed = repo.git(&["ls-files", "-v", "local.conf"]);
+        let first = "turns:\n- times: 1\n  steps: [{run: \"echo agent > local.conf\"}]\n";
+        let ran = repo.run(&HONEST.replace("turns:\n", first), &[]);
+        assert_eq!(ran.code, Some(0), "{mark}: {} {}", ran.stderr, story(&repo, &ran));
+        assert!(ran.stdout.contains("human.work"), "{mark}: {}", ran.stdout);
+        assert_eq!((repo.status(), repo.read("local.conf")), ("".into(), "mine\n".into()));
+        assert_eq!(repo.git(&["show", "HEAD:local.conf"]), "ours\n", "{mark}");
+        assert_eq!(repo.git(&["ls-files", "-v", "local.conf"]), listed);
+        // Other changes are dirt, and it is not named among them.
+        repo.write("README.md", "other\n");
+        let ran = repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(8), "{mark}: {}", ran.stdout);
+        assert!(ran.stderr.contains("README.md") && !ran.stderr.contains("local.conf"));
+    }
 }
 
 /// Two working trees of one repository are two places, each with a lock of its own.

@@ -267,6 +267,38 @@ fn the_identity_of_a_conditional_include_commits_everything() {
     assert_eq!(authors, "me@work.example\n".repeat(2));
 }
 
+/// Git fails if it may not read what `includeIf` names, and takes another identity if that is not
+/// there.
+#[test]
+fn a_configuration_for_work_in_a_folder_that_sandboxes_hide_applies_in_them() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let repo = Repo::new(TASK);
+        let home = repo.beside("home");
+        for name in ["user.name", "user.email"] {
+            repo.git(&["config", "--unset", name]);
+        }
+        let here = format!("includeIf.gitdir:{}.path", repo.beside("").display());
+        for (name, value) in
+            [("user.name", "Me"), ("user.email", "me@home"), (&here, "~/work/gitconfig")]
+        {
+            repo.git(&["config", "--global", name, value]);
+        }
+        std::fs::create_dir_all(home.join("work")).expect("a folder");
+        let text = "[user]\n\temail = me@work\n[core]\n\tcommentChar = @\n";
+        std::fs::write(home.join("work/gitconfig"), text).expect("written");
+        std::fs::write(home.join("work/letter"), "private\n").expect("written");
+        let steps = "steps: [{run: \"git config core.commentChar > b.txt\"}, \
+            {run: \"cat $HOME/work/letter >> b.txt 2>&1; true\"}, ";
+        let script = HONEST.replace("steps: [", steps);
+        let ran = finish(repo.run_command(&script, &[&format!("--sandbox={tier}")]));
+        assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);
+        let people = repo.git(&["log", "--format=%ae %ce", "-2"]);
+        assert_eq!(people, "me@work me@work\n".repeat(2), "{tier}");
+        let seen = repo.read("b.txt");
+        assert!(seen.starts_with("@\n") && !seen.contains("private"), "{tier}: {seen}");
+    }
+}
+
 #[test]
 fn in_a_sandbox_commits_are_unsigned_and_the_run_says_so() {
     for tier in ["full", "partial"] {

@@ -32,6 +32,7 @@ pub(in crate::cli) fn rules(
         allow: settings.allow.clone(),
         protect: settings.protect.clone(),
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        marked: preflight.marked.iter().map(|path| at.place.root().join(path)).collect(),
         readable: openings::readable(settings, at.place.root()),
         hidden: paths::holdout_folder(settings, &at.place.cwd).into_iter().collect(),
         visible: openings::visible(settings, at.place.root())?,

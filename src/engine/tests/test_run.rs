@@ -214,6 +214,7 @@ fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
         allow: Vec::new(),
         protect: Vec::new(),
         human: Vec::new(),
+        marked: Vec::new(),
         readable: Vec::new(),
         hidden: Vec::new(),
         visible: Vec::new(),

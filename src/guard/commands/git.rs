@@ -230,7 +230,7 @@ impl Judge<'_> {
 
     /// Refuses staging in bulk while the human has unfinished work in the tree.
     fn bulk(&self, what: &str) -> Result<(), Denial> {
-        match self.cx.policy().human.first() {
+        match self.unstaged().next() {
             None => Ok(()),
             Some(human) => Err(Denial::new(
                 "human.work",
@@ -241,6 +241,12 @@ impl Judge<'_> {
             )
             .instead("stage your own files by name: `git add FILE …`, then `git commit -m '…'`")),
         }
+    }
+
+    /// The human's unfinished work that git would stage.
+    fn unstaged(&self) -> impl Iterator<Item = &PathBuf> {
+        let policy = self.cx.policy();
+        policy.human.iter().filter(|path| !policy.marked.contains(path))
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -294,12 +300,8 @@ impl Judge<'_> {
                     Denial::new("state.runner", why).instead("stage your own files by name")
                 );
             }
-            let human = self
-                .cx
-                .policy()
-                .human
-                .iter()
-                .find(|human| human.starts_with(&own) || own.starts_with(human));
+            let human =
+                self.unstaged().find(|human| human.starts_with(&own) || own.starts_with(human));
             if let Some(human) = human {
                 return Err(Denial::new(
                     "human.work",

@@ -14,6 +14,7 @@ use git2::{AttrCheckFlags, ErrorCode, ObjectType, Repository};
 use super::git_repo::GitRepo;
 use super::locks::patiently;
 use super::plain::{io_error, read_or_empty};
+use super::status::{ENCODING, filter_of};
 use crate::model::{Checkpoint, Oid};
 use crate::sys::crash;
 use crate::verify::error::VerifyError;
@@ -186,13 +187,13 @@ impl GitRepo {
         let failed = self.failed("read attributes");
         let config = repo.config().and_then(|mut it| it.snapshot()).map_err(&failed)?;
         for path in paths {
-            let filter = repo.get_attr(path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
+            let filter = filter_of(repo, path, AttrCheckFlags::FILE_THEN_INDEX);
             let Some(filter) = filter.map_err(&failed)? else { continue };
             let runs = |what| config.get_str(&format!("filter.{filter}.{what}")).is_ok();
-            if runs("smudge") || runs("process") {
+            if filter.starts_with(ENCODING) || runs("smudge") || runs("process") {
                 return Err(VerifyError::Filtered {
                     path: path.to_path_buf(),
-                    filter: filter.to_owned(),
+                    filter,
                     commit: Oid::new(commit.id().to_string()),
                 });
             }

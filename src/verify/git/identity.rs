@@ -3,7 +3,9 @@
 //! Invariant: git is asked, because only it knows every form of conditional include; it runs no
 //! hook, filter, or other program for these questions. A guess from the machine's name is no answer.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::git_repo::GitRepo;
@@ -58,6 +60,14 @@ impl GitRepo {
         let said = self.ask_git(&["rev-parse", "--git-path", "hooks"], &|_| None)?;
         let folder = said.and_then(|said| fs::canonicalize(self.root.join(said)).ok());
         Ok(folder.and_then(|folder| CommitHooks::of(&self.root, &self.common_dir, folder)))
+    }
+
+    /// The files that git reads its configuration from here, those that others include among them.
+    pub fn configuration(&self) -> BTreeSet<PathBuf> {
+        let names = ["config", "--list", "--includes", "--show-origin", "--name-only", "-z"];
+        let said = self.ask_git(&names, &|_| None).ok().flatten().unwrap_or_default();
+        let files = said.split('\0').filter_map(|part| part.strip_prefix("file:"));
+        files.filter_map(|file| fs::canonicalize(self.root.join(file)).ok()).collect()
     }
 
     /// The output of a git command in the working tree, or `None` if it fails.

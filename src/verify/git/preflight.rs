@@ -52,8 +52,11 @@ impl GitRepo {
         let (status, ignored) = seen.map_err(|error| self.unreadable(error))?;
         let (prepared, dirty): (Vec<_>, Vec<_>) =
             status.all().into_iter().partition(|change| change.path.starts_with(layout.folder()));
-        if dirt == Dirt::Refuse && !dirty.is_empty() {
-            return Err(RepoProblem::Dirty { changes: dirty });
+        // `git update-index --skip-worktree` and `--assume-unchanged`.
+        let marked = self.marked();
+        let shown: Vec<_> = dirty.iter().filter(|it| !marked.contains(&it.path)).cloned().collect();
+        if dirt == Dirt::Refuse && !shown.is_empty() {
+            return Err(RepoProblem::Dirty { changes: shown });
         }
         let staged = self.staged(&repo, &dirty)?;
         if !staged.is_empty() {
@@ -67,6 +70,7 @@ impl GitRepo {
         Ok(Preflight {
             checkpoint: self.checkpoint_in(&repo)?,
             human,
+            marked,
             prepared: prepared.into_iter().map(|change| change.path).collect(),
             settings: self.settings_in(&repo)?,
             ignored,

@@ -5,6 +5,7 @@
 //! change. Not in this file: the author of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -20,6 +21,9 @@ use super::suspects::{Indexed, Sought, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
+
+/// The attribute for files whose text git keeps in UTF-8.
+pub(super) const ENCODING: &str = "working-tree-encoding";
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
@@ -100,6 +104,11 @@ impl GitRepo {
         for (path, flags) in noted {
             *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
         }
+        // The library does not see a repository without a commit or a file, but `git add` fails.
+        let added = suspects.iter().filter(|path| !now.holds(path));
+        for path in added.filter_map(|path| empty_repository(repo, &self.root, path, &mut 1_000)) {
+            found.entry(path).or_insert(git2::Status::WT_NEW);
+        }
         Ok(found)
     }
 
@@ -108,7 +117,7 @@ impl GitRepo {
     /// even at the time of the index.
     fn without_filtered(&self, repo: &Repository, index: &Indexed, mut found: Flags) -> Flags {
         found.retain(|path, flags| {
-            let filter = || repo.get_attr(path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
+            let filter = || filter_of(repo, path, AttrCheckFlags::FILE_THEN_INDEX);
             if flags.is_wt_modified()
                 && filter().is_ok_and(|name| name.is_some())
                 && index.has_noted(&self.root, path)
@@ -134,20 +143,23 @@ impl GitRepo {
         if paths.len() > FEW { None } else { tracked.map(entry).collect() }
     }
 
+    /// The paths that `git status` leaves out, as the index said at the last look.
+    pub fn marked(&self) -> BTreeSet<PathBuf> {
+        let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        let marked = seen.iter().flat_map(|index| &index.entries).filter(|it| is_marked(it));
+        marked.map(|entry| path(&entry.path)).collect()
+    }
+
     /// Checks the paths whose index flags hide them from `git status`.
     fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
         let mut hidden = Hidden::default();
         let mut shown = Vec::new();
         let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        for entry in seen.iter().flat_map(|index| &index.entries) {
-            let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
-            let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
-            let skipped = entry.flags_extended & skip != 0;
-            if !assumed && !skipped {
-                continue;
-            }
+        for entry in seen.iter().flat_map(|index| &index.entries).filter(|it| is_marked(it)) {
             let path = path(&entry.path);
-            if skipped && self.root.join(&path).symlink_metadata().is_err() {
+            let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+            if entry.flags_extended & skip != 0 && self.root.join(&path).symlink_metadata().is_err()
+            {
                 hidden.left_out.insert(path);
                 continue;
             }
@@ -166,6 +178,26 @@ impl GitRepo {
     }
 }
 
+/// Does `git status` leave the file of this entry out?
+fn is_marked(entry: &IndexEntry) -> bool {
+    entry.flags & IndexEntryFlag::VALID.bits() != 0
+        || entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
+}
+
+/// What only git makes a file of a path with: a filter program, or another encoding, which the
+/// library does not know.
+pub(super) fn filter_of(
+    repo: &Repository,
+    path: &Path,
+    from: AttrCheckFlags,
+) -> Result<Option<String>, git2::Error> {
+    let is_ours = |name: &str| ["utf-8", "utf8"].contains(&name.to_ascii_lowercase().as_str());
+    if let Some(encoding) = repo.get_attr(path, ENCODING, from)?.filter(|name| !is_ours(name)) {
+        return Ok(Some(format!("{ENCODING}={encoding}")));
+    }
+    Ok(repo.get_attr(path, "filter", from)?.map(str::to_owned))
+}
+
 /// Does git ignore an untracked path, or everything below it? `most` is how many paths are looked
 /// at.
 fn is_ignored(repo: &Repository, root: &Path, path: &Path, most: &mut usize) -> bool {
@@ -176,11 +208,31 @@ fn is_ignored(repo: &Repository, root: &Path, path: &Path, most: &mut usize) -> 
     if !at.symlink_metadata().is_ok_and(|meta| meta.is_dir()) || at.join(".git").exists() {
         return false;
     }
-    let Ok(children) = std::fs::read_dir(&at) else { return false };
+    let Ok(children) = fs::read_dir(&at) else { return false };
     children.into_iter().all(|child| {
         *most = most.saturating_sub(1);
         *most > 0 && child.is_ok_and(|it| is_ignored(repo, root, &path.join(it.file_name()), most))
     })
+}
+
+/// The first repository in an untracked folder that holds nothing but its git folder. `most` is how
+/// many paths are looked at.
+fn empty_repository(
+    repo: &Repository,
+    root: &Path,
+    path: &Path,
+    most: &mut usize,
+) -> Option<PathBuf> {
+    let at = root.join(path);
+    *most = most.checked_sub(1)?;
+    if !at.symlink_metadata().ok()?.is_dir() || repo.is_path_ignored(path).unwrap_or(true) {
+        return None;
+    }
+    let mut names = fs::read_dir(&at).ok()?.filter_map(|it| it.ok().map(|it| it.file_name()));
+    if at.join(".git").symlink_metadata().is_ok() {
+        return names.all(|name| name == ".git").then(|| path.to_owned());
+    }
+    names.find_map(|name| empty_repository(repo, root, &path.join(name), most))
 }
 
 /// Is nothing staged?

@@ -106,6 +106,39 @@ turns:
     assert!(repo.path(".ralph/runs/repositories/sub.1/HEAD").is_file());
 }
 
+/// The library does not list it, and `git add` fails on it.
+#[test]
+fn a_repository_without_a_file_is_named_too_and_is_gone_in_the_next_attempt() {
+    for folder in ["sub", "new/a/sub"] {
+        let make = format!("mkdir -p {folder}; cd {folder}; git init -q\n");
+        let repo = Repo::with(TWO, &[("app.txt", "nothing\n"), ("sub.sh", &make)]);
+        let script = r#"
+turns:
+- times: 1
+  steps:
+  - run: sh sub.sh
+  - write: {path: app.txt, text: "alpha\n"}
+  - tick: "{criterion}"
+  - commit: done
+- match: alpha
+  steps:
+  - write: {path: app.txt, text: "alpha\n"}
+  - tick: "{criterion}"
+  - commit: done
+"#;
+        let ran = repo.run(script, &["--max-iterations", "2"]);
+        let told = story(&repo, &ran);
+        if !has_tier("partial") {
+            assert!(told.contains("iteration 1: fail"), "{told}");
+            continue;
+        }
+        let said = format!("A git repository of its own was made inside this one: {folder}.");
+        assert!(ran.stdout.contains(&said), "{}", ran.stdout);
+        assert!(told.contains("iteration 2: pass check"), "{told}");
+        assert_eq!(repo.status(), "");
+    }
+}
+
 const ORDERED: [&str; 2] = [
     "- [ ] hello is there\n  - verify: `sh hello.sh | grep -qx hello`\n",
     "- [ ] zero is tested\n  - verify: `sh tests/zero.sh`\n",

@@ -13,6 +13,7 @@ use super::made::Made;
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::VerifyError;
 use crate::verify::git::plain::io_error;
+use crate::verify::git::status::{ENCODING, filter_of};
 use crate::verify::git::suspects::{Indexed, TICK, noted};
 
 /// A pointer is short; git-lfs itself reads no more.
@@ -28,7 +29,7 @@ impl PrivateRepo {
     ) -> Result<Vec<PathBuf>, VerifyError> {
         let mut waiting = Vec::new();
         for path in paths {
-            let filter = repo.get_attr(path, "filter", AttrCheckFlags::default());
+            let filter = filter_of(repo, path, AttrCheckFlags::default());
             let filter = filter.map_err(failed("read attributes", &self.work))?;
             let Some(filter) = filter else { continue };
             if filter == "lfs" {
@@ -40,11 +41,12 @@ impl PrivateRepo {
                 } else {
                     self.pointers.insert(path.clone());
                 }
-            } else if self
-                .source
-                .config
-                .iter()
-                .any(|(key, _)| key.starts_with(&format!("filter.{filter}.")))
+            } else if filter.starts_with(ENCODING)
+                || self
+                    .source
+                    .config
+                    .iter()
+                    .any(|(key, _)| key.starts_with(&format!("filter.{filter}.")))
             {
                 waiting.push(path.clone());
             }
