@@ -13,4 +13,5 @@ mod tier;
 mod bundle;
 mod fleet;
 mod night;
+mod release;
 mod workflow;
