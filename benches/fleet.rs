@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use imported::{Outcome, git, median};
-use ralph_copilot::model::{Event, EventKind};
+use ralph_copilot::model::{Activity, Event, EventKind};
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 const ROUNDS: usize = 3;
@@ -101,20 +101,24 @@ fn bundle(hub: &Path, dir: &Path, number: usize) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// Lands bundles on a clone; the time, and that of its checks.
+/// Lands bundles on a clone; the time, and that of its checks: from where the journal says that one
+/// begins to the next event.
 fn land(hub: &Path, clone: &Path, bundles: &[PathBuf]) -> Outcome<(Duration, Duration)> {
     git(hub, &["clone", "-q", ".", &clone.display().to_string()])?;
     let took = timed(command(clone).args(["land", "--json"]).args(bundles))?;
-    let mut checks = 0;
+    let mut checks = Duration::ZERO;
     for run in fs::read_dir(clone.join(".ralph/runs"))? {
         let Ok(text) = fs::read_to_string(run?.path().join("events.jsonl")) else { continue };
+        let mut begun = None;
         for line in text.lines() {
-            if let EventKind::CheckFinished { check, .. } =
-                serde_json::from_str::<Event>(line)?.kind
-            {
-                checks += check.millis;
+            let event = serde_json::from_str::<Event>(line)?;
+            if let Some(begun) = begun.take() {
+                checks += event.time.signed_duration_since(begun).to_std()?;
+            }
+            if let EventKind::Activity { activity: Activity::Checking { .. }, .. } = event.kind {
+                begun = Some(event.time);
             }
         }
     }
-    Ok((took, Duration::from_millis(checks)))
+    Ok((took, checks))
 }

@@ -32,6 +32,7 @@ use super::gc::{self, Heartbeat};
 use super::hand_over::HandOver;
 use super::harness::harness_table;
 use super::keep_awake::keep_awake;
+use super::landing::WithoutEnd;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
@@ -96,9 +97,9 @@ pub(super) async fn assemble(
         Some(plan) => plan.around(screen),
         None => screen,
     };
-    let screen = match &args.landing {
-        Some(landing) => landing.around(screen),
-        None => screen,
+    let screen = match args.landing {
+        true => Box::new(WithoutEnd((!json).then_some(screen))),
+        false => screen,
     };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.

@@ -11,12 +11,13 @@ use super::ci::is_refused;
 use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
-use super::landing::Landing;
+use super::landing::Heard;
 use super::list::matrix;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
 use super::told::read_state;
 use crate::engine::{ForeignWork, criterion_name, ready};
+use crate::events::JOURNAL_FILE;
 use crate::model::{CommitSeen, Criterion, CriterionKey, ExitCode, Oid, Task, TaskState};
 use crate::report::message;
 use crate::task::{self, task_names};
@@ -81,12 +82,12 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
         }
         is_its
     });
-    let seen = Landing::new(args.json);
+    let mut heard = Heard::default();
     if !bundles.is_empty() {
         let mut run = RunArgs {
             task: Some(at.folder.task_file.display().to_string()),
             json: args.json,
-            landing: Some(seen.clone()),
+            landing: true,
             ..RunArgs::default()
         };
         run.settings.for_landing(nobody()?, args.sandbox);
@@ -108,24 +109,26 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
             told.push(Told { file, criterion, work, refused });
         }
         assembled.parts.handed_in = Some(works);
+        let journal = assembled.guards.folder.join(JOURNAL_FILE);
         let code = runtime.block_on(drive(*assembled))?;
         let ends = [ExitCode::Proven, ExitCode::Limit, ExitCode::Stuck].map(ExitCode::number);
         if !ends.contains(&code) {
             return Ok(code);
         }
+        heard = Heard::of(&journal)?;
     }
-    finish(&at, &told, &seen, args)
+    finish(&at, &told, &heard, args)
 }
 
 /// Prints what landed, what did not, and what can start now.
-fn finish(at: &TaskContext, told: &[Told], seen: &Landing, args: &LandArgs) -> Result<u8, Failure> {
+fn finish(at: &TaskContext, told: &[Told], heard: &Heard, args: &LandArgs) -> Result<u8, Failure> {
     let (task, state) = (at.load()?, read_state(at)?);
     let mut all = true;
     let mut bundles = Vec::new();
     for Told { file, criterion, work, refused } in told {
         let key = criterion.as_ref().map(|it| &it.key);
         let why = match (refused, key) {
-            (None, Some(key)) => seen.why(&state, key, work.as_ref().map(|it| it.0)),
+            (None, Some(key)) => heard.why(&state, key, work.as_ref().map(|it| it.0)),
             (Some(why), _) => Some(why.clone()),
             (None, None) => Some("nothing is known of it".to_owned()),
         };

@@ -1,38 +1,41 @@
-//! What `land` hears of its run: why work did not land.
+//! What a run that only lands shows, and what its journal says of the work.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 
+use super::failure::Failure;
+use super::told::unreadable;
+use crate::events::replay;
 use crate::model::{
     CriterionKey, Event, EventKind, Outcome, ReportError, Reporter, TaskState, VerdictResult,
 };
 
-/// What a landing is heard of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Landing {
-    heard: Arc<Mutex<Heard>>,
-    silent: bool,
-}
-
+/// What the journal of a landing says.
 #[derive(Debug, Default)]
-struct Heard {
-    /// The number of the work at hand.
-    work: Option<usize>,
-    /// Why work is not proven; nothing where it is.
+pub(super) struct Heard {
+    /// Why work is not proven, by its number; nothing where it is.
     judged: HashMap<usize, Option<String>>,
     /// Criteria that were proven, and are not any more.
     reopened: HashMap<CriterionKey, String>,
 }
 
-impl Landing {
-    pub(super) fn new(silent: bool) -> Self {
-        Self { silent, ..Self::default() }
-    }
-
-    /// A reporter in the place of the usual one, or beside it.
-    pub(super) fn around(&self, usual: Box<dyn Reporter>) -> Box<dyn Reporter> {
-        let usual = (!self.silent).then_some(usual);
-        Box::new(Listener { landing: self.clone(), usual })
+impl Heard {
+    pub(super) fn of(journal: &Path) -> Result<Self, Failure> {
+        let (mut heard, mut work) = (Self::default(), None);
+        let hear = |event: &Event| {
+            if let EventKind::IterationStarted { worker, .. } = &event.kind {
+                work = *worker;
+            } else if let EventKind::VerdictReached { verdict, .. } = &event.kind {
+                let is_pass = matches!(verdict.result, VerdictResult::Pass(_));
+                let why = verdict.findings.first().map(|it| it.message.clone());
+                let why = (!is_pass).then(|| why.unwrap_or_default());
+                heard.judged.extend(work.map(|work| (work, why)));
+            } else if let EventKind::CriterionReopened { criterion, reason } = &event.kind {
+                heard.reopened.insert(criterion.clone(), reason.clone());
+            }
+        };
+        replay(journal, hear).map_err(unreadable)?;
+        Ok(heard)
     }
 
     /// Why the work of this number on a criterion did not land; without one, why there was none.
@@ -42,58 +45,36 @@ impl Landing {
         key: &CriterionKey,
         work: Option<usize>,
     ) -> Option<String> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
-        match work.map(|work| heard.judged.get(&work)) {
+        match work.map(|work| self.judged.get(&work)) {
             Some(None) if is_proven => Some("other work on it landed first".to_owned()),
             Some(None) => Some("it was not finished there".to_owned()),
             Some(Some(Some(why))) => Some(why.clone()),
             Some(Some(None)) | None if is_proven => None,
-            Some(Some(None)) => heard.reopened.get(key).cloned(),
+            Some(Some(None)) => self.reopened.get(key).cloned(),
             None => Some("it was handed in before".to_owned()),
         }
     }
 }
 
-impl Heard {
-    fn hear(&mut self, event: &EventKind) {
-        match event {
-            EventKind::IterationStarted { worker, .. } => self.work = *worker,
-            EventKind::VerdictReached { verdict, .. } => {
-                let is_pass = matches!(verdict.result, VerdictResult::Pass(_));
-                let why = verdict.findings.first().map(|it| it.message.clone());
-                let why = (!is_pass).then(|| why.unwrap_or_default());
-                self.judged.extend(self.work.map(|work| (work, why)));
-            }
-            EventKind::CriterionReopened { criterion, reason } => {
-                self.reopened.insert(criterion.clone(), reason.clone());
-            }
-            _ => {}
-        }
-    }
-}
+/// The usual reporter, if any. What landed is said at the end, and nothing was left out.
+pub(super) struct WithoutEnd(pub(super) Option<Box<dyn Reporter>>);
 
-struct Listener {
-    landing: Landing,
-    usual: Option<Box<dyn Reporter>>,
-}
-
-impl Reporter for Listener {
+impl Reporter for WithoutEnd {
     fn name(&self) -> &'static str {
-        self.usual.as_ref().map_or("landing", |usual| usual.name())
+        self.0.as_ref().map_or("landing", |usual| usual.name())
     }
 
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        self.landing.heard.lock().unwrap_or_else(PoisonError::into_inner).hear(&event.kind);
-        // What landed is said at the end, and nothing was left out.
-        let is_usual = |ended: &Outcome| !matches!(ended, Outcome::LimitReached { .. });
-        match &event.kind {
-            EventKind::RunEnded { outcome, .. } if !is_usual(outcome) => Ok(()),
-            _ => self.usual.as_mut().map_or(Ok(()), |usual| usual.on_event(event)),
+        let is_end = |outcome: &Outcome| matches!(outcome, Outcome::LimitReached { .. });
+        match (&event.kind, &mut self.0) {
+            (_, None) => Ok(()),
+            (EventKind::RunEnded { outcome, .. }, _) if is_end(outcome) => Ok(()),
+            (_, Some(usual)) => usual.on_event(event),
         }
     }
 
     fn flush(&mut self) -> Result<(), ReportError> {
-        self.usual.as_mut().map_or(Ok(()), |usual| usual.flush())
+        self.0.as_mut().map_or(Ok(()), |usual| usual.flush())
     }
 }

@@ -228,10 +228,21 @@ fn what_an_attack_begins_with_is_pushed_without_it() {
     assert_eq!(ends(&jobs), "ok ok ok -", "{}", story(&jobs));
     let proven = &jobs["prove"].outputs["proven"];
     assert_eq!(hub.refs(), [format!("{proven} refs/heads/ralph/demo")]);
-    // Commits that nothing speaks for stay behind.
+    // Commits that nothing speaks for stay behind, and no hook or setting comes along.
     let mut hub = self::hub();
-    let more = format!("{WORK}echo evil >evil; git add evil; git commit -qm evil");
-    let jobs = attack(&mut hub, &more, "");
+    let ran = hub.human.beside("hooks");
+    let hook = format!("printf '#!/bin/sh\\npwd >>%s\\n' {} >hook; chmod +x hook", ran.display());
+    let hooks = format!(
+        "{hook}; mkdir -p hooks .git/hooks
+for name in pre-push post-checkout post-index-change reference-transaction; do
+  cp hook hooks/$name; cp hook .git/hooks/$name
+done
+printf '[core]\\n\\thooksPath = %s\\n\\tfsmonitor = %s\\n' \"$PWD/hooks\" \"$PWD/hook\" >config"
+    );
+    let more = format!("{WORK}{hooks}\ngit add -A; git commit -qm evil; cat config >>.git/config");
+    let jobs = attack(&mut hub, &more, "command git status; cp -r hook hooks config \"$given\"");
+    let log = std::fs::read_to_string(ran).unwrap_or_default();
+    assert!(!log.is_empty() && log.lines().all(|it| it.contains("/machine-1/")), "{log}");
     let proven = &jobs["prove"].outputs["proven"];
     assert_eq!(hub.refs(), [format!("{proven} refs/heads/ralph/demo")], "{}", story(&jobs));
     let url = hub.human.beside("github/me/repo");
@@ -250,8 +261,7 @@ fn files_that_steer_machines_or_reviews_are_not_pushed() {
         ".ralph/config.toml",
     ];
     let one = usize::try_from(seed() % files.len() as u64).expect("an index");
-    let some = if full() { &files[..] } else { &files[one..=one] };
-    for file in some {
+    for (_, file) in files.iter().enumerate().filter(|(at, _)| full() || *at == 0 || *at == one) {
         // In one commit, and gone in the next.
         let work = format!(
             "{WORK}mkdir -p \"$(dirname {file})\"; : >{file}; git add -f {file}
@@ -271,6 +281,8 @@ fn what_is_handed_over_is_untrusted() {
         refuses(WORK, &forge, "prove", &format!("a ref that was not announced: {name}"));
     }
     refuses(WORK, "echo nonsense >\"$given/work.bundle\"", "prove", "it is not a bundle");
+    let large = "truncate -s 10000000000 \"$given/work.bundle\"";
+    refuses(WORK, large, "prove", "it has 10000000000 bytes, more than 100000000");
     // A check that is always green.
     let work = format!(
         "{WORK}echo true >tests/run.sh; echo echo 0 >sq.sh; git commit -qa --amend --no-edit"
@@ -283,18 +295,6 @@ fn what_is_handed_over_is_untrusted() {
         \"squares\", \"proof\": \"accepted\", \"iteration\": 1}]}' >tasks/demo/state.json
         git add -A; git commit -qm 'ralph(demo): accept squares'";
     refuses(accept, "", "prove", "Not proven");
-}
-
-#[test]
-fn a_bundle_that_is_too_large_is_not_read() {
-    let mut hub = hub();
-    hub.instead.push(("ralph-copilot ci prove", "ralph-copilot ci prove --max-size 1"));
-    let work = format!(
-        "{WORK}head -c 2000000 /dev/urandom >data; git add data; git commit -q --amend --no-edit"
-    );
-    let jobs = attack(&mut hub, &work, "");
-    assert_eq!(hub.refs(), Vec::<String>::new(), "{}", story(&jobs));
-    assert!(jobs["prove"].log.contains("more than 1000000"), "{}", story(&jobs));
 }
 
 #[test]
@@ -320,6 +320,21 @@ fn no_text_of_others_is_a_command_to_the_runner() {
     assert_eq!(lines, Vec::<&str>::new(), "{log}");
     assert!(log.contains("add-path"), "{log}");
     assert_eq!(ends(&jobs), "ok ok ok -", "{log}");
+    // What a check prints.
+    let check = "echo ::error::printed; echo '  ::add-path::x'; echo 'x ##[group]y'; test -e no";
+    let repo = Repo::with(&format!("- [ ] a\n  - verify: `{check}`\n"), &[]);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("tasks/demo/TASK.md", repo.task().replace("[ ]", "[x]"));
+    repo.commit("ralph(demo): a");
+    let mut verify = repo.command(&["verify", "demo", "--base", "main", "--sandbox", "off"]);
+    let output = verify.env("GITHUB_ACTIONS", "true").output().expect("it runs");
+    let (said, annotated) = (output.stdout, output.stderr);
+    let said = String::from_utf8(said).expect("UTF-8");
+    assert!(said.contains("::error::printed") && !said.lines().any(|it| live(&it)), "{said}");
+    let annotated = String::from_utf8(annotated).expect("UTF-8");
+    let of_us = "::error file=tasks/demo/TASK.md,line=1::not proven: a%0A";
+    let live: Vec<_> = annotated.lines().filter(live).collect();
+    assert!(live.len() == 1 && live[0].starts_with(of_us), "{annotated}");
     // Findings are annotations of ours.
     let repo = Repo::with("- [ ] a\n  - verifi: `true`\n\n[x] b\n", &[]);
     let mut check = repo.command(&["check", "nothing\n::error::mine"]);

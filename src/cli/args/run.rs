@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::landing::Landing;
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
 use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, UnaskedCalls, Via, WriteScope};
@@ -55,7 +54,7 @@ pub(crate) struct RunArgs {
     pub(crate) plan: Option<TellPlan>,
     /// Land the work of other machines, and do nothing else.
     #[arg(skip)]
-    pub(crate) landing: Option<Landing>,
+    pub(crate) landing: bool,
 }
 
 /// How much of a run is shown.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -56,8 +56,8 @@ pub fn take_bundle(
     let objects = objects.canonicalize().map_err(io_error("resolve", &objects))?;
     let (pack, refs, starts) = header(file, limits, announced).map_err(refused)?;
     let room = Room::beside(git, &objects, limits)?;
-    let ids = room.check(pack, limits.file).map_err(refused)?;
-    room.measure(&ids, refs.values().chain(&starts)).map_err(refused)?;
+    room.check(pack, limits.file).map_err(refused)?;
+    room.measure(&objects, refs.values().chain(&starts)).map_err(refused)?;
     let made = room.dir.path().join("objects/pack");
     // Git reads a pack as soon as it has an index.
     for kind in ["pack", "rev", "idx"] {
@@ -155,7 +155,6 @@ fn header(
 struct Room {
     dir: TempDir,
     unpacked: u64,
-    begun: Instant,
 }
 
 impl Room {
@@ -169,54 +168,49 @@ impl Room {
         fs::write(dir.path().join("HEAD"), "ref: refs/heads/none\n").map_err(&failed)?;
         let borrowed = format!("{}\n", objects.display());
         fs::write(dir.path().join("objects/info/alternates"), borrowed).map_err(&failed)?;
-        Ok(Self { dir, unpacked: limits.unpacked, begun: Instant::now() })
-    }
-
-    /// Unpacks and checks all objects, and their links; returns their names.
-    fn check(&self, pack: File, most: u64) -> Result<Vec<String>, String> {
-        let most = format!("--max-input-size={most}");
-        self.git(&["index-pack", "--stdin", "--fix-thin", "--strict", &most], pack)?;
-        let packs = fs::read_dir(self.dir.path().join("objects/pack"));
-        let mut packs = packs.map_err(|error| error.to_string())?.flatten().map(|it| it.path());
-        let index = packs.find(|path| path.extension() == Some("idx".as_ref()));
-        let index = index.ok_or("git made no index of it")?;
-        let list = self.git(&["show-index"], File::open(index).map_err(|it| it.to_string())?)?;
-        Ok(list.lines().filter_map(|it| it.split(' ').nth(1)).map(str::to_owned).collect())
+        Ok(Self { dir, unpacked: limits.unpacked })
     }
 
     /// Refuses objects that are too large together, and refs that are no commits.
     fn measure<'o>(
         &self,
-        ids: &[String],
-        commits: impl Iterator<Item = &'o Oid>,
+        objects: &Path,
+        mut commits: impl Iterator<Item = &'o Oid>,
     ) -> Result<(), String> {
-        let commits: Vec<&str> = commits.map(Oid::as_str).collect();
-        let text = |error: std::io::Error| error.to_string();
-        let mut asked = tempfile::tempfile_in(self.dir.path()).map_err(text)?;
-        for id in commits.iter().copied().chain(ids.iter().map(String::as_str)) {
-            writeln!(asked, "{id}").map_err(text)?;
+        let made = self.dir.path().join("objects");
+        fs::remove_file(made.join("info/alternates")).map_err(|error| error.to_string())?;
+        let failed = |error: git2::Error| error.message().to_owned();
+        let open = |folder: &Path| {
+            let odb = git2::Odb::new()?;
+            odb.add_disk_alternate(&folder.to_string_lossy()).map(|()| odb)
+        };
+        let (made, known) = (open(&made).map_err(failed)?, open(objects).map_err(failed)?);
+        let is_commit = |id: &Oid| {
+            let id = git2::Oid::from_str(id.as_str());
+            let found = id.and_then(|id| made.read_header(id).or_else(|_| known.read_header(id)));
+            found.is_ok_and(|(_, kind)| kind == git2::ObjectType::Commit)
+        };
+        if let Some(id) = commits.find(|id| !is_commit(id)) {
+            return Err(format!("it needs the commit {id}, which is not here"));
         }
-        asked.rewind().map_err(text)?;
-        let said = self.git(&["cat-file", "--batch-check=%(objecttype) %(objectsize)"], asked)?;
-        let mut lines = said.lines();
-        for (id, line) in commits.iter().zip(lines.by_ref()) {
-            if !line.starts_with("commit ") {
-                return Err(format!("it needs the commit {id}, which is not here"));
-            }
-        }
-        let sizes = lines.map(|line| line.split(' ').nth(1).and_then(|it| it.parse::<u64>().ok()));
-        let sum = sizes.sum::<Option<u64>>().ok_or("git does not tell the size of its objects")?;
+        let mut sizes = Vec::new();
+        let each = |id: &git2::Oid| {
+            sizes.push(made.read_header(*id).map(|it| it.0 as u64));
+            true
+        };
+        made.foreach(each).map_err(failed)?;
+        let sum = sizes.into_iter().sum::<Result<u64, _>>().map_err(failed)?;
         if sum > self.unpacked {
             return Err(format!("it unpacks to {sum} bytes, more than {}", self.unpacked));
         }
         Ok(())
     }
 
-    /// Runs git with nobody's settings, and within the limits.
-    fn git(&self, args: &[&str], input: File) -> Result<String, String> {
-        let text = |error: std::io::Error| format!("git {}: {error}", args[0]);
-        let file = || tempfile::tempfile_in(self.dir.path()).map_err(text);
-        let (mut out, mut said) = (file()?, file()?);
+    /// Unpacks and checks all objects, and their links, with nobody's settings, and within the
+    /// limits.
+    fn check(&self, pack: File, most: u64) -> Result<(), String> {
+        let text = |error: std::io::Error| format!("git index-pack: {error}");
+        let mut said = tempfile::tempfile_in(self.dir.path()).map_err(text)?;
         let mut git = Command::new("git");
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
@@ -224,27 +218,26 @@ impl Room {
                 git.env_remove(&*name);
             }
         }
-        git.args(args).current_dir(self.dir.path()).env("GIT_DIR", self.dir.path());
+        git.args(["index-pack", "--stdin", "--fix-thin", "--strict"]);
+        git.arg(format!("--max-input-size={most}"))
+            .current_dir(self.dir.path())
+            .env("GIT_DIR", self.dir.path());
         git.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
         git.envs([("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
-        git.env("GIT_ALLOC_LIMIT", self.unpacked.to_string()).stdin(input);
-        git.stdout(out.try_clone().map_err(text)?).stderr(said.try_clone().map_err(text)?);
-        let mut child = git.spawn().map_err(text)?;
-        let status = loop {
+        git.env("GIT_ALLOC_LIMIT", self.unpacked.to_string()).stdin(pack);
+        git.stdout(Stdio::null()).stderr(said.try_clone().map_err(text)?);
+        let (begun, mut child) = (Instant::now(), git.spawn().map_err(text)?);
+        while begun.elapsed() < LIMIT {
             if let Some(status) = child.try_wait().map_err(text)? {
-                break status;
+                let mut read = String::new();
+                said.rewind().and_then(|()| said.read_to_string(&mut read)).map_err(text)?;
+                let fatal = read.lines().find(|line| line.starts_with("fatal: "));
+                let why = fatal.or(read.lines().last()).unwrap_or("git failed");
+                return if status.success() { Ok(()) } else { Err(why.to_owned()) };
             }
-            if self.begun.elapsed() > LIMIT {
-                child.kill().and_then(|()| child.wait()).map_err(text)?;
-                return Err(format!("git took longer than {} s", LIMIT.as_secs()));
-            }
-            sleep(Duration::from_millis(5));
-        };
-        let mut read = String::new();
-        let of = if status.success() { &mut out } else { &mut said };
-        of.rewind().and_then(|()| of.read_to_string(&mut read)).map_err(text)?;
-        let fatal =
-            || read.lines().find(|line| line.starts_with("fatal: ")).or(read.lines().last());
-        if status.success() { Ok(read) } else { Err(fatal().unwrap_or("git failed").to_owned()) }
+            sleep(Duration::from_millis(2));
+        }
+        child.kill().and_then(|()| child.wait()).map_err(text)?;
+        Err(format!("git took longer than {} s", LIMIT.as_secs()))
     }
 }
