@@ -11,7 +11,7 @@ use super::ci::is_refused;
 use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
-use super::landing::Heard;
+use super::landing::LandingStory;
 use super::list::matrix;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
@@ -82,7 +82,7 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
         }
         is_its
     });
-    let mut heard = Heard::default();
+    let mut heard = LandingStory::default();
     if !bundles.is_empty() {
         let mut run = RunArgs {
             task: Some(at.folder.task_file.display().to_string()),
@@ -115,13 +115,18 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
         if !ends.contains(&code) {
             return Ok(code);
         }
-        heard = Heard::of(&journal)?;
+        heard = LandingStory::of(&journal)?;
     }
     finish(&at, &told, &heard, args)
 }
 
 /// Prints what landed, what did not, and what can start now.
-fn finish(at: &TaskContext, told: &[Told], heard: &Heard, args: &LandArgs) -> Result<u8, Failure> {
+fn finish(
+    at: &TaskContext,
+    told: &[Told],
+    heard: &LandingStory,
+    args: &LandArgs,
+) -> Result<u8, Failure> {
     let (task, state) = (at.load()?, read_state(at)?);
     let mut all = true;
     let mut bundles = Vec::new();

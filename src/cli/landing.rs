@@ -12,14 +12,14 @@ use crate::model::{
 
 /// What the journal of a landing says.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct LandingStory {
     /// Why work is not proven, by its number; nothing where it is.
     judged: HashMap<usize, Option<String>>,
     /// Criteria that were proven, and are not any more.
     reopened: HashMap<CriterionKey, String>,
 }
 
-impl Heard {
+impl LandingStory {
     pub(super) fn of(journal: &Path) -> Result<Self, Failure> {
         let (mut heard, mut work) = (Self::default(), None);
         let hear = |event: &Event| {
