@@ -60,7 +60,7 @@ impl Edit {
                 old: text(&["old_str", "old_string", "oldText", "oldString", "before"])?,
                 new: text(&["new_str", "new_string", "newText", "newString", "after"])
                     .unwrap_or_default(),
-                every: value.get("replace_all").and_then(Value::as_bool).unwrap_or(false),
+                every: ["replace_all", "replaceAll"].iter().any(|name| value[*name] == true),
             })
         };
         let ways = [
@@ -89,7 +89,8 @@ impl Edit {
         if let Some(own) = input.get("arguments") {
             return if own.is_object() { Self::read(own) } else { Self::Unknown };
         }
-        if let Some(changes) = input.get("changes") {
+        // Mistral Vibe lists its replacements there, Codex names its files.
+        if let Some(changes) = input.get("changes").filter(|changes| !changes.is_array()) {
             return Self::of_changes(changes);
         }
         if let Some(diff) = text(&["diff"]) {
@@ -98,7 +99,8 @@ impl Edit {
         if let Some(whole) = text(&["file_text", "content", "contents"]) {
             return Self::Whole(whole);
         }
-        if let Some(edits) = input.get("edits").and_then(Value::as_array) {
+        let edits = input.get("edits").or_else(|| input.get("changes"));
+        if let Some(edits) = edits.and_then(Value::as_array) {
             return edits
                 .iter()
                 .map(replacement)
@@ -271,6 +273,20 @@ mod tests {
         let diff = "@@ -1,5 +1,5 @@\n # T\n-- [ ] one\n+- [x] one\n a\n b\n c\n";
         let want = Some("# T\n- [x] one\na\nb\nc\nd\n- [ ] two\n".to_owned());
         assert_eq!(Edit::read(&json!({ "fileName": "x", "diff": diff })).apply(before), want);
+    }
+
+    #[test]
+    fn changes_in_a_list_are_replacements() {
+        let change =
+            |every| json!({"oldString": "- [ ]", "newString": "- [x]", "replaceAll": every});
+        let read = |every| Edit::read(&json!({"filePath": "x", "changes": [change(every)]}));
+        let (once, every) = (read(false), read(true));
+        assert_eq!(once.apply("- [ ] one\n"), Some("- [x] one\n".to_owned()));
+        assert_eq!(once.apply("- [ ] one\n- [ ] two\n"), None);
+        assert_eq!(
+            every.apply("- [ ] one\n- [ ] two\n"),
+            Some("- [x] one\n- [x] two\n".to_owned())
+        );
     }
 
     #[test]
