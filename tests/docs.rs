@@ -274,7 +274,7 @@ fn the_table_of_agents_is_the_one_that_is_used() {
         "\n| agent | tried | `--agent` | set in the agent | its folders in HOME | log in | \
                     does not tell |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
-    for known in ralph_copilot::agent::AGENTS {
+    for known in ralph_copilot::agent::AGENTS.iter() {
         let tried = known.tried.map_or_else(
             || "not tried".to_owned(),
             |(registry, package, version)| format!("`{package}` {version} ({registry})"),

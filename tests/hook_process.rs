@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 
-use ralph_copilot::agent::{Gate, Greeting, GuardServer};
+use ralph_copilot::agent::{AgentKind, Gate, Greeting, GuardServer};
 use ralph_copilot::guard::{OsFiles, Redactor};
 use ralph_copilot::model::{EventKind, Record, RecordError};
 use serde_json::{Value, json};
@@ -137,7 +137,8 @@ async fn what_is_no_tool_call_is_denied_by_the_real_runner() {
     let socket = folder.path().join("s");
     let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
-    let _server = GuardServer::start(&socket, gate, Greeting::Welcome, None).expect("server");
+    let _server = GuardServer::start(&socket, gate, Greeting::Welcome, None, AgentKind::Copilot)
+        .expect("server");
     for input in [
         &b""[..],
         b"not json",

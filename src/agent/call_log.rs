@@ -7,9 +7,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use tokio::time::Instant;
+
 use super::arguments::wanted;
-use super::stuck::again;
-use crate::model::CallStatus;
+use super::stuck::{again, longer};
+use super::{CallStanding, EndedCall, Gate, TurnLimits, TurnPulse};
+use crate::model::{Asked, CallStatus, Decided, ExecutedCall};
 
 /// Tool calls that are tracked; a turn's limit is lower.
 const FOLLOWED: usize = 5000;
@@ -57,6 +60,37 @@ impl<D> LoggedCall<D> {
     pub(super) fn set_title(&mut self, title: &str) {
         self.title = title.chars().take(TITLE).collect();
     }
+
+    /// What the journal has of it.
+    pub(super) fn executed(&self, kind: String) -> ExecutedCall {
+        ExecutedCall {
+            id: self.id.clone(),
+            kind,
+            title: self.title.clone(),
+            input: self.input.clone(),
+            status: self.status,
+            exit: self.exit,
+        }
+    }
+
+    /// What its decision is found by.
+    pub(super) fn ended<'c>(&'c self, session: &'c str, vouched_by: Asked) -> EndedCall<'c> {
+        let asker = self.asker.as_deref();
+        EndedCall { session, asker, call: &self.id, input: &self.input, vouched_by }
+    }
+
+    /// How it was decided. Some agents report a denied call as failed.
+    pub(super) fn settle(&mut self, standing: CallStanding, undecided: Decided) -> Decided {
+        match (standing, self.status) {
+            (CallStanding::Allowed, _) => Decided::Yes,
+            (CallStanding::Denied, CallStatus::Failed) => {
+                self.status = CallStatus::Denied;
+                Decided::Yes
+            }
+            (CallStanding::Denied, _) => Decided::Missing,
+            (CallStanding::Undecided, _) => undecided,
+        }
+    }
 }
 
 /// The calls of one turn.
@@ -85,8 +119,30 @@ impl<D: Clone> CallLog<D> {
     }
 
     /// Were there more calls than can be tracked?
-    pub(super) fn overrun(&self) -> bool {
-        self.calls.len() >= FOLLOWED
+    pub(super) fn overrun(&self) -> Option<String> {
+        let over = self.calls.len() >= FOLLOWED;
+        over.then(|| format!("{} tool calls in one turn: more than can be followed", self.begun))
+    }
+
+    /// The turn's activity; the last of the agent's output came at `last`.
+    pub(super) fn pulse(
+        &self,
+        (gate, limits): (&Gate, &TurnLimits),
+        started: Instant,
+        last: Instant,
+    ) -> TurnPulse {
+        let last = gate.last_life().map_or(last, |asked| asked.max(last));
+        let (failing, times) = longer(self.failing.clone(), gate.denied_in_a_row());
+        TurnPulse {
+            since_start: started.elapsed(),
+            since_life: last.elapsed(),
+            pending: self.pending(),
+            // An agent may ask without announcing the call; it asks twice per call at most,
+            // once for the path and once for the call.
+            calls: self.begun.max(gate.asked().saturating_sub(limits.calls)),
+            failing,
+            times,
+        }
     }
 
     /// The index of the newest call with this id.
@@ -97,7 +153,7 @@ impl<D: Clone> CallLog<D> {
     /// Begins a call and returns its index; `None` if there are too many.
     pub(super) fn begin(&mut self, id: &str, details: D) -> Option<usize> {
         self.begun = self.begun.saturating_add(1);
-        if self.overrun() {
+        if self.overrun().is_some() {
             return None;
         }
         let at = self.calls.len();

@@ -14,7 +14,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::{AgentError, Gate};
+use super::{AgentError, AgentKind, Gate};
 use crate::hooks;
 use crate::model::{Asked, SessionId, ToolRequest};
 
@@ -52,7 +52,8 @@ pub struct GuardServer {
 
 impl GuardServer {
     /// Listens on `socket`, in a folder that only this user can enter. Turns that want to end
-    /// are sent to `stops`; without it they end.
+    /// are sent to `stops`; without it they end. With an agent that has no hooks, only launches
+    /// inside a recipe ask here.
     ///
     /// # Errors
     /// If the socket cannot be created.
@@ -61,28 +62,13 @@ impl GuardServer {
         gate: Arc<Gate>,
         greeting: Greeting,
         stops: Option<mpsc::Sender<StopHook>>,
-    ) -> Result<Self, AgentError> {
-        let server = Self::listen(socket, Arc::clone(&gate), greeting, stops)?;
-        gate.expect_hooks();
-        Ok(server)
-    }
-
-    /// Listens for an agent without hooks; only launches inside a recipe ask here.
-    ///
-    /// # Errors
-    /// If the socket cannot be created.
-    pub fn beside(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
-        Self::listen(socket, gate, greeting, None)
-    }
-
-    fn listen(
-        socket: &Path,
-        gate: Arc<Gate>,
-        greeting: Greeting,
-        stops: Option<mpsc::Sender<StopHook>>,
+        kind: AgentKind,
     ) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
+        if kind == AgentKind::Copilot {
+            gate.expect_hooks();
+        }
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {

@@ -1,8 +1,10 @@
 //! The agents that are known: what starts them, where they keep their login, and how they are told
-//! to ask. One row each; `docs/agents.md` shows the same rows.
+//! to ask. Each is a row of `known.txt`; `docs/agents.md` shows the same rows.
 //!
 //! Invariant: a row only opens an agent's own folders and words hints. What an agent may do is
 //! decided by its calls.
+
+use std::sync::LazyLock;
 
 use super::{AgentCommand, AgentKind};
 
@@ -12,13 +14,13 @@ pub struct KnownAgent {
     /// Its name for people.
     pub name: &'static str,
     /// Words in the file names of its programs and packages.
-    pub words: &'static [&'static str],
+    pub words: Vec<&'static str>,
     /// Its folders and files in HOME: settings, login, conversations, caches.
-    pub folders: &'static [&'static str],
+    pub folders: Vec<&'static str>,
     /// The variable that names another place for the first folder.
     pub variable: Option<&'static str>,
     /// The ids of its modes in which it asks before it acts, the best one first.
-    pub asks: &'static [&'static str],
+    pub asks: Vec<&'static str>,
     /// How to log in.
     pub login: &'static str,
     /// What to set so that it asks or runs, and where.
@@ -31,189 +33,36 @@ pub struct KnownAgent {
     pub untold: &'static str,
 }
 
-/// Where a flag of ours stands.
-const UNASKED: &str = "the run's command line";
+/// The rows, as data.
+const ROWS: &str = include_str!("known.txt");
 
 /// Every known agent but the Copilot CLI, which has an adapter of its own.
-pub const AGENTS: [KnownAgent; 14] = [
-    KnownAgent {
-        name: "Claude Code",
-        words: &["claude"],
-        folders: &[".claude", ".claude.json"],
-        variable: Some("CLAUDE_CONFIG_DIR"),
-        asks: &["default"],
-        login: "run `claude` and type `/login`, or set ANTHROPIC_API_KEY",
-        set: None,
-        tried: Some(("npm", "@agentclientprotocol/claude-agent-acp", "0.101.0")),
-        start: "claude-agent-acp",
-        untold: "why a request failed before it was tried again",
-    },
-    KnownAgent {
-        name: "Codex",
-        words: &["codex"],
-        folders: &[".codex"],
-        variable: Some("CODEX_HOME"),
-        asks: &["read-only"],
-        login: "run `codex login`, or set OPENAI_API_KEY",
-        set: None,
-        tried: Some(("npm", "@agentclientprotocol/codex-acp", "2.6.0")),
-        start: "codex-acp",
-        untold: "the exit code of a command",
-    },
-    KnownAgent {
-        name: "Gemini CLI",
-        words: &["gemini"],
-        folders: &[".gemini"],
-        variable: None,
-        asks: &["default"],
-        login: "run `gemini` once and log in, or set GEMINI_API_KEY",
-        set: None,
-        tried: Some(("npm", "@google/gemini-cli", "0.61.0")),
-        start: "gemini --acp",
-        untold: "arguments of a call: a command is only in its title",
-    },
-    KnownAgent {
-        name: "Qwen Code",
-        words: &["qwen"],
-        folders: &[".qwen"],
-        variable: None,
-        asks: &["default"],
-        login: "run `qwen` once and log in, or set OPENAI_API_KEY",
-        set: None,
-        tried: Some(("npm", "@qwen-code/qwen-code", "0.24.4")),
-        start: "qwen --acp",
-        untold: "that it waits for a rate limit",
-    },
-    KnownAgent {
-        name: "OpenCode",
-        words: &["opencode"],
-        folders: &[
-            ".config/opencode",
-            ".local/share/opencode",
-            ".local/state/opencode",
-            ".cache/opencode",
-            ".opencode",
-        ],
-        variable: None,
-        asks: &[],
-        login: "run `opencode auth login`",
-        set: Some((
-            r#""permission": {"edit": "ask", "bash": "ask"}"#,
-            "~/.config/opencode/opencode.json",
-        )),
-        tried: Some(("npm", "opencode-ai", "1.18.33")),
-        start: "opencode acp",
-        untold: "that it waits for a rate limit",
-    },
-    KnownAgent {
-        name: "Goose",
-        words: &["goose"],
-        folders: &[".config/goose", ".local/share/goose", ".local/state/goose"],
-        variable: None,
-        asks: &["approve"],
-        login: "run `goose configure`",
-        set: Some(("GOOSE_MODE: approve", "~/.config/goose/config.yaml")),
-        tried: Some(("npm", "@aaif/goose", "0.20.1")),
-        start: "goose acp",
-        untold: "that it waits for a rate limit; its name and version",
-    },
-    KnownAgent {
-        name: "Kimi Code",
-        words: &["kimi"],
-        folders: &[".kimi-code", ".kimi"],
-        variable: Some("KIMI_CODE_HOME"),
-        asks: &["default"],
-        login: "run `kimi login`",
-        set: Some(("--unasked allow", UNASKED)),
-        tried: Some(("npm", "@moonshot-ai/kimi-code", "2.1.0")),
-        start: "kimi acp",
-        untold: "arguments in a permission request; it asks for none to write in the workspace",
-    },
-    KnownAgent {
-        name: "Mistral Vibe",
-        words: &["vibe"],
-        folders: &[".vibe"],
-        variable: Some("VIBE_HOME"),
-        asks: &["ask"],
-        login: "run `vibe` once and log in, or set MISTRAL_API_KEY",
-        set: None,
-        tried: Some(("pypi", "mistral-vibe", "3.0.2")),
-        start: "vibe-acp",
-        untold: "arguments in a permission request, which has the call's id alone",
-    },
-    KnownAgent {
-        name: "Hermes",
-        words: &["hermes"],
-        folders: &[".hermes"],
-        variable: Some("HERMES_HOME"),
-        asks: &["default"],
-        login: "run `hermes model`",
-        set: Some(("--unasked allow", UNASKED)),
-        tried: Some(("pypi", "hermes-agent[acp]", "0.19.0")),
-        start: "hermes-acp",
-        untold: "that it runs what it takes for harmless: it asks for the rest alone",
-    },
-    KnownAgent {
-        name: "fast-agent",
-        words: &["fast-agent"],
-        folders: &[".fast-agent"],
-        variable: None,
-        asks: &[],
-        login: "set the key of the model's provider, such as OPENAI_API_KEY",
-        set: Some(("--unasked allow", UNASKED)),
-        tried: Some(("pypi", "fast-agent-acp", "0.10.48")),
-        start: "fast-agent-acp --shell --model MODEL",
-        untold: "that it runs tools: it asks for none",
-    },
-    KnownAgent {
-        name: "OpenHands",
-        words: &["openhands"],
-        folders: &[".openhands"],
-        variable: None,
-        asks: &[],
-        login: "run `openhands` once and choose a model",
-        set: None,
-        tried: None,
-        start: "openhands acp",
-        untold: "",
-    },
-    KnownAgent {
-        name: "Cline",
-        words: &["cline"],
-        folders: &[".cline"],
-        variable: None,
-        asks: &[],
-        login: "run `cline auth`",
-        set: None,
-        tried: None,
-        start: "cline --acp",
-        untold: "",
-    },
-    KnownAgent {
-        name: "Cursor",
-        words: &["cursor", "cursor-agent"],
-        folders: &[".cursor", ".config/cursor"],
-        variable: None,
-        asks: &[],
-        login: "run `cursor-agent login`",
-        set: None,
-        tried: None,
-        start: "cursor-agent acp",
-        untold: "",
-    },
-    KnownAgent {
-        name: "Kiro",
-        words: &["kiro", "kiro-cli"],
-        folders: &[".kiro"],
-        variable: None,
-        asks: &[],
-        login: "run `kiro-cli login`",
-        set: None,
-        tried: None,
-        start: "kiro-cli acp",
-        untold: "",
-    },
-];
+pub static AGENTS: LazyLock<Vec<KnownAgent>> = LazyLock::new(|| {
+    ROWS.lines().filter(|row| !row.starts_with('#')).map(KnownAgent::read).collect()
+});
+
+impl KnownAgent {
+    fn read(row: &'static str) -> Self {
+        let mut cells = row.split('|').map(str::trim);
+        let mut cell = || cells.next().unwrap_or_default();
+        let words = |cell: &'static str| cell.split_whitespace().collect();
+        Self {
+            name: cell(),
+            words: words(cell()),
+            folders: words(cell()),
+            variable: Some(cell()).filter(|name| !name.is_empty()),
+            asks: words(cell()),
+            start: cell(),
+            tried: match words(cell()).as_slice() {
+                [registry, package, version] => Some((*registry, *package, *version)),
+                _ => None,
+            },
+            set: cell().split_once(" @ "),
+            login: cell(),
+            untold: cell(),
+        }
+    }
+}
 
 /// Programs that start the one that the next word names.
 const LOADERS: [&str; 24] = [
@@ -263,4 +112,18 @@ fn has_word(name: &str, word: &str) -> bool {
     name.match_indices(word).any(|(at, _)| {
         edge(name[..at].chars().next_back()) && edge(name[at + word.len()..].chars().next())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_whole() {
+        for (row, known) in ROWS.lines().filter(|row| !row.starts_with('#')).zip(AGENTS.iter()) {
+            assert_eq!(row.split('|').count(), 10, "{row}");
+            assert!(!known.words.is_empty() && !known.folders.is_empty(), "{row}");
+            assert_eq!(known.tried.is_some(), row.contains("| npm ") || row.contains("| pypi "));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::AgentKind;
 use crate::model::{Credits, Stuck, Usage};
 
 /// The limits beyond which a turn counts as stuck.
@@ -24,6 +25,15 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
+    /// Longest time without a word after a prompt. Three silent turns end a run: of another agent
+    /// than the Copilot CLI, which reports failures through its hook, they last one idle limit.
+    pub(super) fn silence(&self, kind: AgentKind) -> Duration {
+        match kind {
+            AgentKind::Copilot => self.idle,
+            AgentKind::Other => self.idle / 3,
+        }
+    }
+
     /// Is its use limited?
     pub(super) fn usage(&self) -> bool {
         self.tokens.is_some() || self.credits.is_some()

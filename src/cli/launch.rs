@@ -116,13 +116,10 @@ pub(super) fn mount(
     stops: Option<mpsc::Sender<StopHook>>,
 ) -> Result<Mount, Failure> {
     let socket = socket(scratch)?;
+    let server = GuardServer::start(&socket, Arc::clone(gate), greeting, stops, command.kind)?;
     match command.kind {
-        AgentKind::Other => {
-            let server = GuardServer::beside(&socket, Arc::clone(gate), greeting)?;
-            Ok(Mount { server, plugin: None })
-        }
+        AgentKind::Other => Ok(Mount { server, plugin: None }),
         AgentKind::Copilot => {
-            let server = GuardServer::start(&socket, Arc::clone(gate), greeting, stops)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let mounted = match via {

@@ -5,7 +5,6 @@
 //! mode in which the agent asks for permission. `acp` starts and stops the process.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     AuthMethod, ClientCapabilities, HttpHeader, Implementation, InitializeRequest,
-    LoadSessionRequest, McpServer, McpServerHttp, NewSessionRequest, NewSessionResponse,
-    RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
+    InitializeResponse, LoadSessionRequest, McpServer, McpServerHttp, NewSessionRequest,
+    NewSessionResponse, RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
 };
 use agent_client_protocol::{Agent as AgentRole, Client};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -23,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::channel::AgentChannel;
-use super::modes::{KnownAsking, ModePromise};
+use super::modes::{Known, ModePromise};
 use super::session::AcpSession;
 use super::updates::Updates;
 use super::{answers, convert, modes, transport};
@@ -52,7 +51,7 @@ pub(super) struct Setup {
     pub(super) logs: Option<PathBuf>,
     pub(super) cwd: PathBuf,
     pub(super) stderr: StderrTail,
-    pub(super) asking: KnownAsking,
+    pub(super) known: Known,
     /// The agent's process, if it has one.
     pub(super) pid: Option<u32>,
 }
@@ -61,10 +60,8 @@ pub(super) struct Setup {
 pub(super) struct Connection {
     channel: AgentChannel,
     setup: Setup,
-    /// The agent takes MCP servers over http.
-    takes_servers: AtomicBool,
-    /// The ways to log in that it offers, in its own words.
-    logins: OnceLock<String>,
+    /// The agent's answer to `initialize`.
+    introduced: OnceLock<InitializeResponse>,
     hang_up: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
     reader: JoinHandle<()>,
@@ -87,9 +84,8 @@ impl Connection {
         let gate = Arc::clone(&setup.gate);
         let (stderr, pid) = (setup.stderr.clone(), setup.pid);
         let channel = AgentChannel { peer, updates, gate, stderr, pid };
-        let takes_servers = AtomicBool::new(false);
-        let (logins, hang_up) = (OnceLock::new(), Some(hang_up));
-        Some(Self { channel, setup, takes_servers, logins, hang_up, driver, reader })
+        let (introduced, hang_up) = (OnceLock::new(), Some(hang_up));
+        Some(Self { channel, setup, introduced, hang_up, driver, reader })
     }
 
     /// Sends `initialize` and returns the agent's identity.
@@ -106,20 +102,18 @@ impl Connection {
                 fault: Fault::new(FaultClass::Protocol, message),
             });
         }
-        let takes_servers = response.agent_capabilities.mcp_capabilities.http;
-        self.takes_servers.store(takes_servers, Ordering::Relaxed);
-        let method = |it: &AuthMethod| format!("{} (`{}`)", it.name(), it.id());
-        let logins: Vec<_> = response.auth_methods.iter().map(method).collect();
-        // Introduced once.
-        drop(self.logins.set(logins.join(", ")));
         let identity =
             |info: Implementation| AgentIdentity { name: info.name, version: info.version };
-        Ok(response.agent_info.map(identity))
+        let identity = response.agent_info.clone().map(identity);
+        // Introduced once.
+        drop(self.introduced.set(response));
+        Ok(identity)
     }
 
     /// Does the agent take MCP servers over http in its sessions? Known once it is introduced.
     pub(super) fn takes_servers(&self) -> bool {
-        self.takes_servers.load(Ordering::Relaxed)
+        let introduced = self.introduced.get();
+        introduced.is_some_and(|it| it.agent_capabilities.mcp_capabilities.http)
     }
 
     /// The tools that are announced to a session.
@@ -147,12 +141,14 @@ impl Connection {
     /// Adds the ways to log in that the agent offers to an error of its login. The Copilot CLI has
     /// one, which the hint names.
     fn with_logins(&self, mut error: AgentError) -> AgentError {
-        let logins = self.logins.get().filter(|logins| !logins.is_empty());
+        let method = |it: &AuthMethod| format!("{} (`{}`)", it.name(), it.id());
+        let ways = self.introduced.get().into_iter().flat_map(|it| &it.auth_methods);
+        let ways: Vec<_> = ways.map(method).collect();
         if let AgentError::Refused { fault, .. } = &mut error
             && let (FaultClass::Auth, AgentKind::Other) = (fault.class, self.setup.kind)
-            && let Some(logins) = logins
+            && !ways.is_empty()
         {
-            fault.message.push_str(&format!("; its ways to log in: {logins}"));
+            fault.message.push_str(&format!("; its ways to log in: {}", ways.join(", ")));
         }
         error
     }
@@ -195,7 +191,7 @@ impl Connection {
             kind: self.setup.kind,
             counted,
             deaf: false,
-            asking: self.setup.asking,
+            known: self.setup.known,
             _tools: tools,
         }
     }
@@ -210,7 +206,7 @@ impl Connection {
     /// unasked.
     async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
         let mode = session.modes.as_ref();
-        if let Some(asking) = mode.and_then(|modes| modes::better(modes, self.setup.asking)) {
+        if let Some(asking) = mode.and_then(|modes| modes::better(modes, self.setup.known)) {
             let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
             let answer = self.channel.peer.send_request(request).block_task();
             self.channel.ask("session/set_mode", answer).await?;
@@ -225,7 +221,7 @@ impl Connection {
         match setting.filter(|_| !self.setup.gate.allows_unasked()) {
             Some(setting) => Err(AgentError::Refused {
                 operation: "session/set_mode",
-                fault: modes::unasked(&setting, self.setup.asking),
+                fault: modes::unasked(&setting, self.setup.known),
             }),
             None => Ok(()),
         }

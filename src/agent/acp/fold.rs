@@ -5,9 +5,9 @@
 
 use tokio::time::Instant;
 
-use super::convert;
-use super::observed_call::ObservedCall;
+use super::convert::executed;
 use super::session::{AcpSession, Gathered};
+use super::session_state::SessionState;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{self, Last};
 use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in};
@@ -21,20 +21,11 @@ impl AcpSession {
         denied_before: u32,
         started: Instant,
     ) -> Turn {
-        let session = self.id.as_str().to_owned();
-        let (calls, updates, unknown, context, said, words, cut) =
-            self.channel.updates.with(&session, |seen| {
-                (
-                    // With its ids: a late update of one of them finds nothing.
-                    std::mem::take(&mut seen.log).calls,
-                    seen.updates,
-                    std::mem::take(&mut seen.unknown),
-                    seen.context,
-                    std::mem::take(&mut seen.said),
-                    std::mem::take(&mut seen.words),
-                    seen.cut.take(),
-                )
-            });
+        // With its ids: a late update of a call finds nothing.
+        let take = |seen: &mut SessionState| std::mem::replace(seen, SessionState::new());
+        let SessionState { log, updates, unknown, context, said, words, cut, .. } =
+            self.channel.updates.with(self.id.as_str(), take);
+        let calls = log.calls;
         let Gathered { undecided, mut ended, usage, fault, .. } = gathered;
         let end = match (end, cut) {
             (TurnEnd::EndTurn, Some(reason)) => TurnEnd::CutByDenial { reason },
@@ -61,8 +52,7 @@ impl AcpSession {
             });
         }
         let calls = calls.iter().enumerate();
-        let calls =
-            calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
+        let calls = calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
         let recorded = match &mut self.records {
             Some(records) => Some(records.tokens().await).filter(|now| now.total > 0),
@@ -87,17 +77,6 @@ impl AcpSession {
             said,
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        }
-    }
-
-    pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
-        ExecutedCall {
-            id: call.id.clone(),
-            kind: convert::kind(call.details.kind),
-            title: call.title.clone(),
-            input: call.input.clone(),
-            status: call.status,
-            exit: call.exit,
         }
     }
 

@@ -10,7 +10,6 @@ mod connection;
 mod convert;
 mod fold;
 mod modes;
-mod observed_call;
 pub mod serve;
 mod session;
 mod session_state;
@@ -149,7 +148,7 @@ impl AcpAgent {
             logs: launch.logs.clone(),
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
-            asking: modes::known(launch.command),
+            known: launch.command.known(),
             pid: Some(child.pid()),
         };
         let Some(connection) = Connection::begin(stdout, stdin, log, setup).await else {

@@ -8,7 +8,7 @@ use agent_client_protocol::v1::schema::{
     SessionConfigKind, SessionConfigOption, SessionMode, SessionModeState,
 };
 
-use crate::agent::AgentCommand;
+use crate::agent::KnownAgent;
 use crate::model::{Fault, FaultClass};
 
 /// What a mode says about itself.
@@ -26,49 +26,28 @@ pub(super) enum ModePromise {
 /// done in it.
 const ASKS: [&str; 5] = ["ask", "approve", "default", "read-only", "manual"];
 /// Words in the names of modes in which calls run unasked.
-const ACTS: [&str; 8] = [
-    "bypass",
-    "yolo",
-    "dontask",
-    "dont-ask",
-    "full-access",
-    "allow-all",
-    "smart-approve",
-    "autonomous",
-];
+const ACTS: &str =
+    "bypass, yolo, dontask, dont-ask, full-access, allow-all, smart-approve, autonomous";
 /// The same in their descriptions.
-const ACTS_TEXT: [&str; 9] = [
-    "without asking",
-    "without approval",
-    "without confirm",
-    "without prompt",
-    "without permission",
-    "automatic",
-    "auto-a",
-    "bypass",
-    "never ask",
-];
-const ASKS_TEXT: [&str; 5] = ["ask", "prompt", "approval", "confirm", "permission"];
+const ACTS_TEXT: &str = "without asking, without approval, without confirm, without prompt, \
+                         without permission, automatic, auto-a, bypass, never ask";
+const ASKS_TEXT: &str = "ask, prompt, approval, confirm, permission";
 
-/// What is known of an agent's asking.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct KnownAsking {
-    modes: &'static [&'static str],
-    set: Option<(&'static str, &'static str)>,
+/// Does a text have one of these words?
+fn says(text: &str, words: &str) -> bool {
+    words.split(", ").any(|word| text.contains(word))
 }
 
-/// Looks the agent up by its command.
-pub(super) fn known(command: &AgentCommand) -> KnownAsking {
-    let row = command.known();
-    row.map_or_else(KnownAsking::default, |row| KnownAsking { modes: row.asks, set: row.set })
-}
+/// An agent's row in the table of known ones.
+pub(super) type Known = Option<&'static KnownAgent>;
 
 /// The mode to switch to before the first prompt: none if the current one asks, or none does.
-pub(super) fn better(modes: &SessionModeState, known: KnownAsking) -> Option<&SessionMode> {
+pub(super) fn better(modes: &SessionModeState, known: Known) -> Option<&SessionMode> {
     let all = &modes.available_modes;
     let listed = |id: &&str| all.iter().find(|mode| name_of(mode.id.0.as_ref()) == **id);
     let current = all.iter().find(|mode| mode.id == modes.current_mode_id);
-    let best = match known.modes.iter().find_map(&listed) {
+    let asks = known.map_or(&[][..], |row| &row.asks);
+    let best = match asks.iter().find_map(&listed) {
         Some(mode) => Some(mode),
         None if current.is_some_and(|mode| promise_of(mode) == ModePromise::Asks) => current,
         None => {
@@ -81,15 +60,14 @@ pub(super) fn better(modes: &SessionModeState, known: KnownAsking) -> Option<&Se
 
 /// What the id, the name and the description of a mode say.
 fn promise_of(mode: &SessionMode) -> ModePromise {
-    let (id, name) = (promise(mode.id.0.as_ref()), promise(&mode.name));
+    let names = [promise(mode.id.0.as_ref()), promise(&mode.name)];
     let text = mode.description.as_deref().unwrap_or_default().to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    match (id, name) {
-        (ModePromise::Acts, _) | (_, ModePromise::Acts) => ModePromise::Acts,
-        _ if says(&ACTS_TEXT) => ModePromise::Acts,
-        (ModePromise::Asks, _) | (_, ModePromise::Asks) => ModePromise::Asks,
-        (ModePromise::Nothing, ModePromise::Nothing) if says(&ASKS_TEXT) => ModePromise::Asks,
-        (ModePromise::Nothing, ModePromise::Nothing) => ModePromise::Nothing,
+    if names.contains(&ModePromise::Acts) || says(&text, ACTS_TEXT) {
+        ModePromise::Acts
+    } else if names.contains(&ModePromise::Asks) || says(&text, ASKS_TEXT) {
+        ModePromise::Asks
+    } else {
+        ModePromise::Nothing
     }
 }
 
@@ -97,9 +75,7 @@ fn promise_of(mode: &SessionMode) -> ModePromise {
 pub(super) fn promise(mode: &str) -> ModePromise {
     let name = name_of(mode);
     // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: at least edits happen without asking.
-    let acts = name.starts_with("auto")
-        || name.starts_with("accept")
-        || ACTS.iter().any(|word| name.contains(word));
+    let acts = name.starts_with("auto") || name.starts_with("accept") || says(&name, ACTS);
     // Copilot's `agent` has a URL; Codex has a mode of that name in which a model decides.
     let asks = ASKS.contains(&name.as_str()) || mode.ends_with("#agent");
     match (acts, asks) {
@@ -125,8 +101,7 @@ pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String>
             // A kind of a later version, whose value is unknown.
             _ => return None,
         };
-        let opens =
-            ["allow_all", "allow-all", "yolo", "bypass"].iter().any(|word| id.contains(word));
+        let opens = says(id, "allow_all, allow-all, yolo, bypass");
         let all = opens && !matches!(value.as_str(), "off" | "false" | "no");
         let mode = id == "mode" && promise(&value) == ModePromise::Acts;
         (all || mode).then(|| format!("setting `{id}` = `{value}`"))
@@ -134,11 +109,13 @@ pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String>
 }
 
 /// The failure of an agent that acts without asking, and what to set.
-pub(super) fn unasked(what: &str, known: KnownAsking) -> Fault {
-    let set = match (known.set, known.modes) {
-        (Some((set, place)), _) => format!("set `{set}` in {place}"),
-        (None, [mode, ..]) => format!("start it in its mode `{mode}`"),
-        (None, []) => "set it to ask before it edits files and runs commands".to_owned(),
+pub(super) fn unasked(what: &str, known: Known) -> Fault {
+    let set = match known.map(|row| (row.set, row.asks.first())) {
+        Some((Some((set, place)), _)) => format!("set `{set}` in {place}"),
+        Some((None, Some(mode))) => format!("start it in its mode `{mode}`"),
+        Some((None, None)) | None => {
+            "set it to ask before it edits files and runs commands".to_owned()
+        }
     };
     Fault::new(
         FaultClass::Unasked,

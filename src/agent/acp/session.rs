@@ -16,21 +16,20 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::channel::AgentChannel;
-use super::modes::KnownAsking;
-use super::observed_call::ObservedCall;
+use super::convert::{ObservedCall, executed};
+use super::modes::Known;
 use super::session_state::SessionState;
 use super::{answers, convert, modes};
 use crate::agent::arguments::{is_empty, is_shell_echo, wanted};
 use crate::agent::fault::explains_loss;
 use crate::agent::records::SessionRecords;
-use crate::agent::stuck::longer;
 use crate::agent::{
-    AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, SessionTools,
-    TurnLimits, TurnPulse, observe,
+    AgentError, AgentKind, Closed, EndedCall, KnownCall, Session, SessionTools, TurnLimits,
+    TurnPulse, observe,
 };
 use crate::model::{
     Activity, Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType,
-    Prompt, SessionId, Stuck, Turn, TurnEnd, Usage,
+    Prompt, SessionId, Turn, TurnEnd, Usage,
 };
 
 /// How often the limits are checked.
@@ -51,8 +50,7 @@ pub(super) struct AcpSession {
     pub(super) logs: Option<PathBuf>,
     /// A cancelled prompt was not answered, so the agent may still be at work.
     pub(super) deaf: bool,
-    /// What is known of the agent's asking.
-    pub(super) asking: KnownAsking,
+    pub(super) known: Known,
     /// Tools of the run's own server, which end with the session.
     pub(super) _tools: Option<SessionTools>,
 }
@@ -69,14 +67,14 @@ pub(super) struct Gathered {
     pub(super) fault: Option<Fault>,
     /// The updates before the agent was last said to be alive, and when that was.
     told: Option<(u64, Instant)>,
+    /// The agent said nothing at all for this many seconds.
+    silent: Option<u64>,
 }
 
 /// Why the wait for the answer ended.
 enum Over {
     Answered(Box<Result<PromptResponse, agent_client_protocol::Error>>),
     Cancel(TurnEnd),
-    /// The agent said nothing at all for this many seconds.
-    Silent(u64),
 }
 
 #[async_trait]
@@ -122,10 +120,14 @@ impl Session for AcpSession {
             if gathered.fault.is_some() {
                 break Over::Cancel(TurnEnd::Lost);
             }
-            match observe(&self.pulse(limits), limits) {
-                Some(Stuck::Idle(seconds)) if self.is_silent() => break Over::Silent(seconds),
-                Some(stuck) => break Over::Cancel(TurnEnd::Stuck(stuck)),
-                None => {}
+            let pulse = self.pulse(limits);
+            let silence = limits.silence(self.kind);
+            if pulse.since_life >= silence && self.is_silent() {
+                gathered.silent = Some(silence.as_secs());
+                break Over::Cancel(TurnEnd::Lost);
+            }
+            if let Some(stuck) = observe(&pulse, limits) {
+                break Over::Cancel(TurnEnd::Stuck(stuck));
             }
             if let Some(records) = self.records.as_mut().filter(|_| ticked && limits.usage()) {
                 let now = records.tokens().await;
@@ -135,22 +137,14 @@ impl Session for AcpSession {
                 }
             }
         };
-        let silent = match &over {
-            Over::Silent(seconds) => Some(*seconds),
-            Over::Answered(_) | Over::Cancel(_) => None,
-        };
         let (answered, cancelled) = match over {
             Over::Answered(answered) => (Some(*answered), None),
-            Over::Silent(_) => {
-                self.cancel();
-                (timeout(limits.grace, &mut answer).await.ok(), Some(TurnEnd::Lost))
-            }
             Over::Cancel(why) => {
                 self.cancel();
                 (timeout(limits.grace, &mut answer).await.ok(), Some(why))
             }
         };
-        if let Some(seconds) = silent {
+        if let Some(seconds) = gathered.silent {
             gathered.fault = self.silence(seconds, answered.as_ref());
         }
         let end = match (answered, cancelled) {
@@ -239,7 +233,7 @@ impl AcpSession {
             let known = self.channel.gate.known(&self.ended(&call));
             let mut decided = self.settle(&mut call);
             self.audit_result(&mut call, known);
-            let call = self.executed(&call);
+            let call = executed(&call);
             match (decided, self.kind) {
                 (Decided::Missing, AgentKind::Copilot) => {
                     let what = format!("{} ran without a decision: {}", call.kind, call.input);
@@ -252,7 +246,7 @@ impl AcpSession {
                     let what: String = wanted(&call.input).chars().take(200).collect();
                     let what = format!("it ran {} `{what}`", call.kind);
                     // Even if the agent died of it: a new one would not ask, either.
-                    gathered.fault = Some(modes::unasked(&what, self.asking));
+                    gathered.fault = Some(modes::unasked(&what, self.known));
                 }
                 (
                     Decided::Yes | Decided::NotNeeded | Decided::NotAsked | Decided::Unasked,
@@ -266,20 +260,8 @@ impl AcpSession {
                 call,
             })?;
         }
-        let widened = self
-            .channel
-            .updates
-            .with(self.id.as_str(), |seen| seen.widened.clone())
-            .filter(|_| self.kind == AgentKind::Other && !self.channel.gate.allows_unasked());
-        if let Some(widened) = widened {
-            let what = format!("it changed to {widened}");
-            gathered.fault.get_or_insert_with(|| modes::unasked(&what, self.asking));
-        }
-        if let Some(alarm) = self.alarm()
-            && !gathered.undecided.contains(&alarm)
-        {
-            gathered.undecided.push(alarm);
-        }
+        let alarm = self.alarm(&mut gathered.fault);
+        gathered.undecided.extend(alarm.filter(|alarm| !gathered.undecided.contains(alarm)));
         Ok(())
     }
 
@@ -299,9 +281,8 @@ impl AcpSession {
 
     /// Matches a call that ended with its decision.
     fn settle(&self, call: &mut ObservedCall) -> Decided {
-        let ended = self.ended(call);
         if call.status == CallStatus::Denied {
-            self.channel.gate.settle_denied(&ended);
+            self.channel.gate.settle_denied(&self.ended(call));
             return Decided::Yes;
         }
         let must = match self.kind {
@@ -310,40 +291,26 @@ impl AcpSession {
             }
             AgentKind::Other => convert::needs_decision(call),
         };
-        let missing = if must { Decided::Missing } else { Decided::NotNeeded };
-        match (self.channel.gate.standing(&ended), call.status, self.kind) {
-            (CallStanding::Allowed, _, _) => Decided::Yes,
-            // Some agents report a denied call as failed.
-            (CallStanding::Denied, CallStatus::Failed, _) => {
-                call.status = CallStatus::Denied;
-                Decided::Yes
-            }
-            (CallStanding::Denied, _, _) => Decided::Missing,
-            // Copilot's hook sees every call except those whose arguments were not JSON. With
-            // other agents a call may fail before they ask.
-            (CallStanding::Undecided, CallStatus::Failed, AgentKind::Copilot)
-                if is_empty(&call.input) =>
-            {
+        // Copilot's hook sees every call except those whose arguments were not JSON. With other
+        // agents a call may fail before they ask.
+        let undecided = match (must, call.status, self.kind) {
+            (_, CallStatus::Failed, AgentKind::Copilot) if is_empty(&call.input) => {
                 Decided::NotAsked
             }
-            (CallStanding::Undecided, CallStatus::Failed, AgentKind::Other) if must => {
-                Decided::NotAsked
-            }
-            (CallStanding::Undecided, _, _) => missing,
-        }
+            (true, CallStatus::Failed, AgentKind::Other) => Decided::NotAsked,
+            (true, ..) => Decided::Missing,
+            (false, ..) => Decided::NotNeeded,
+        };
+        let standing = self.channel.gate.standing(&self.ended(call));
+        call.settle(standing, undecided)
     }
 
     fn ended<'c>(&'c self, call: &'c ObservedCall) -> EndedCall<'c> {
-        EndedCall {
-            session: self.id.as_str(),
-            asker: call.asker.as_deref(),
-            call: &call.id,
-            input: &call.input,
-            vouched_by: match self.kind {
-                AgentKind::Copilot => Asked::Hook,
-                AgentKind::Other => Asked::Permission,
-            },
-        }
+        let vouched_by = match self.kind {
+            AgentKind::Copilot => Asked::Hook,
+            AgentKind::Other => Asked::Permission,
+        };
+        call.ended(self.id.as_str(), vouched_by)
     }
 
     /// Audits the result of a call that ran, unless a hook already reported it. The CLI ends a
@@ -366,52 +333,37 @@ impl AcpSession {
         });
     }
 
-    /// A reason to stop the turn, other than an undecided call.
-    fn alarm(&self) -> Option<String> {
-        if let Some(alarm) = self.channel.updates.stray().or_else(|| self.channel.gate.alarm()) {
+    /// A reason to stop the turn, other than an undecided call; or the fault of an agent that
+    /// changed to a mode in which it does not ask.
+    fn alarm(&self, fault: &mut Option<Fault>) -> Option<String> {
+        let gate = &self.channel.gate;
+        if let Some(alarm) = self.channel.updates.stray().or_else(|| gate.alarm()) {
             return Some(alarm);
         }
         let session = self.id.as_str();
-        let (begun, widened, overrun) = self
-            .channel
-            .updates
-            .with(session, |seen| (seen.log.begun, seen.widened.clone(), seen.log.overrun()));
-        if let Some(widened) = widened.filter(|_| self.kind == AgentKind::Copilot) {
-            return Some(format!(
-                "the agent changed to {widened}, in which it asks for no permission"
-            ));
+        let read =
+            |seen: &mut SessionState| (seen.log.begun, seen.widened.clone(), seen.log.overrun());
+        let (begun, widened, overrun) = self.channel.updates.with(session, read);
+        match (widened, self.kind) {
+            (Some(widened), AgentKind::Copilot) => {
+                return Some(format!(
+                    "the agent changed to {widened}, in which it asks for no permission"
+                ));
+            }
+            (Some(widened), AgentKind::Other) if !gate.allows_unasked() => {
+                let what = format!("it changed to {widened}");
+                fault.get_or_insert_with(|| modes::unasked(&what, self.known));
+            }
+            (Some(_), AgentKind::Other) | (None, _) => {}
         }
-        if overrun {
-            return Some(format!("{begun} tool calls in one turn: more than can be followed"));
-        }
-        let unguarded =
-            self.kind == AgentKind::Copilot && begun > 0 && !self.channel.gate.in_force(session);
-        unguarded.then(|| "the guard's hook did not report before the first tool call".to_owned())
+        let unguarded = self.kind == AgentKind::Copilot && begun > 0 && !gate.in_force(session);
+        let late = || "the guard's hook did not report before the first tool call".to_owned();
+        overrun.or_else(|| unguarded.then(late))
     }
 
     fn pulse(&self, limits: &TurnLimits) -> TurnPulse {
-        let gate = &self.channel.gate;
-        let (calls, pending, failing, started, last) =
-            self.channel.updates.with(self.id.as_str(), |seen| {
-                (
-                    seen.log.begun,
-                    seen.log.pending(),
-                    seen.log.failing.clone(),
-                    seen.started,
-                    seen.last,
-                )
-            });
-        let last = gate.last_life().map_or(last, |asked| asked.max(last));
-        let (failing, times) = longer(failing, gate.denied_in_a_row());
-        TurnPulse {
-            since_start: started.elapsed(),
-            since_life: last.elapsed(),
-            pending,
-            // An agent may ask without announcing the call; it asks twice per call at most,
-            // once for the path and once for the call.
-            calls: calls.max(gate.asked().saturating_sub(limits.calls)),
-            failing,
-            times,
-        }
+        let of = (&*self.channel.gate, limits);
+        let read = |seen: &mut SessionState| seen.log.pulse(of, seen.started, seen.last);
+        self.channel.updates.with(self.id.as_str(), read)
     }
 }

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::convert;
-use super::observed_call::{ArgumentSource, CallDetails, CallUpdate, ObservedCall};
+use super::convert::{self, ArgumentSource, CallDetails, CallUpdate, ObservedCall};
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
 use crate::model::{CallStatus, ContextFill};

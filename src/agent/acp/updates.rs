@@ -16,8 +16,8 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use super::convert::{CallUpdate, ObservedCall};
 use super::modes::ModePromise;
-use super::observed_call::{CallUpdate, ObservedCall};
 use super::session_state::SessionState;
 use super::{convert, modes};
 use crate::agent::AgentKind;

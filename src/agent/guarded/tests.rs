@@ -47,7 +47,8 @@ fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopHook>>) -> Benc
     let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
     gate.focus(Focus { iteration: 1, policy }).expect("focus");
     let server =
-        GuardServer::start(&socket, Arc::clone(&gate), greeting, stops).expect("listening");
+        GuardServer::start(&socket, Arc::clone(&gate), greeting, stops, AgentKind::Copilot)
+            .expect("listening");
     Bench { _folder: folder, socket, events, gate, _server: server }
 }
 

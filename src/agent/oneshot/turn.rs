@@ -23,11 +23,9 @@ use crate::agent::command::{mcp_config, prepare};
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, reset_in_logs};
 use crate::agent::stderr::StderrTail;
-use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, CallStanding, Closed, EndedCall, ReportedFault, Session, SessionTools, TurnLimits,
-    TurnPulse, classify_line, observe,
+    AgentError, Closed, ReportedFault, Session, SessionTools, TurnLimits, classify_line, observe,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -225,7 +223,9 @@ impl OneShotSession {
             if !gathered.undecided.is_empty() {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
-            if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
+            let last = gathered.life.unwrap_or(started);
+            let pulse = gathered.seen.log.pulse((&self.launch.gate, limits), started, last);
+            if let Some(stuck) = observe(&pulse, limits) {
                 return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
             if let Some(records) = self.records.as_mut().filter(|_| ticked && limits.usage())
@@ -243,7 +243,7 @@ impl OneShotSession {
         gate.check_recorded()?;
         for (at, mut call) in gathered.seen.log.take_ended() {
             let decided = self.settle(&mut call);
-            let call = self.executed(&call);
+            let call = executed(&call);
             if decided == Decided::Missing {
                 let what = format!("{} ran without a decision: {}", call.kind, call.input);
                 gathered.undecided.push(what);
@@ -253,74 +253,32 @@ impl OneShotSession {
         }
         let seen = &gathered.seen;
         let unguarded = seen.working && !gate.in_force(self.id.as_str());
-        let alarm = if seen.log.overrun() {
-            Some(format!("{} tool calls in one turn: more than can be followed", seen.log.begun))
-        } else {
-            unguarded.then(|| "the guard's hook did not report before the model's turn".to_owned())
-        };
-        let alarm = alarm.or_else(|| gate.alarm());
+        let late = || "the guard's hook did not report before the model's turn".to_owned();
+        let alarm = seen.log.overrun().or_else(|| unguarded.then(late)).or_else(|| gate.alarm());
         gathered.undecided.extend(alarm.filter(|alarm| !gathered.undecided.contains(alarm)));
         Ok(())
     }
 
     /// Matches a call that ended with its decision.
     fn settle(&self, call: &mut RecordedCall) -> Decided {
-        let gate = &self.launch.gate;
-        let ended = EndedCall {
-            session: self.id.as_str(),
-            asker: call.asker.as_deref(),
-            call: &call.id,
-            input: &call.input,
-            vouched_by: Asked::Hook,
+        if call.status == CallStatus::Denied && call.details.by_hook {
+            return Decided::Yes;
+        }
+        // Where the hook had allowed a denied one, that permission is taken as well: it covers no
+        // other call.
+        let standing = self.launch.gate.standing(&call.ended(self.id.as_str(), Asked::Hook));
+        if call.status == CallStatus::Denied {
+            return Decided::Yes;
+        }
+        // A call whose arguments were not JSON reaches no hook and does not run.
+        let undecided = if call.status == CallStatus::Failed && is_empty(&call.input) {
+            Decided::NotAsked
+        } else if cli_records::is_shell_echo(call) {
+            Decided::NotNeeded
+        } else {
+            Decided::Missing
         };
-        match call.status {
-            // The hook had allowed it; take that permission, so that it covers no other call.
-            CallStatus::Denied if !call.details.by_hook => {
-                let _used_up = gate.standing(&ended);
-                return Decided::Yes;
-            }
-            CallStatus::Denied => return Decided::Yes,
-            CallStatus::Pending | CallStatus::Completed | CallStatus::Failed => {}
-        }
-        match (gate.standing(&ended), call.status) {
-            (CallStanding::Allowed, _) => Decided::Yes,
-            (CallStanding::Denied, CallStatus::Failed) => {
-                call.status = CallStatus::Denied;
-                Decided::Yes
-            }
-            (CallStanding::Denied, _) => Decided::Missing,
-            // A call whose arguments were not JSON reaches no hook and does not run.
-            (CallStanding::Undecided, CallStatus::Failed) if is_empty(&call.input) => {
-                Decided::NotAsked
-            }
-            (CallStanding::Undecided, _) if cli_records::is_shell_echo(call) => Decided::NotNeeded,
-            (CallStanding::Undecided, _) => Decided::Missing,
-        }
-    }
-
-    fn executed(&self, call: &RecordedCall) -> ExecutedCall {
-        ExecutedCall {
-            id: call.id.clone(),
-            kind: cli_records::kind(&call.details.tool).to_owned(),
-            title: call.title.clone(),
-            input: call.input.clone(),
-            status: call.status,
-            exit: call.exit,
-        }
-    }
-
-    fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> TurnPulse {
-        let (gate, seen) = (&self.launch.gate, &gathered.seen);
-        let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
-        let (failing, times) = longer(seen.log.failing.clone(), gate.denied_in_a_row());
-        TurnPulse {
-            since_start: started.elapsed(),
-            since_life: last.unwrap_or(started).max(started).elapsed(),
-            pending: seen.log.pending(),
-            calls: seen.log.begun.max(gate.asked().saturating_sub(limits.calls)),
-            failing,
-            times,
-        }
+        call.settle(standing, undecided)
     }
 
     /// How the turn ended, and its failure.
@@ -390,8 +348,7 @@ impl OneShotSession {
     ) -> Turn {
         let Gathered { seen, undecided, mut ended, .. } = gathered;
         let calls = seen.log.calls.iter().enumerate();
-        let calls =
-            calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
+        let calls = calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
         let gate = &self.launch.gate;
         Turn {
@@ -408,6 +365,10 @@ impl OneShotSession {
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
     }
+}
+
+fn executed(call: &RecordedCall) -> ExecutedCall {
+    call.executed(cli_records::kind(&call.details.tool).to_owned())
 }
 
 /// Can the prompt be passed as an argument? Otherwise it goes to standard input. An argument

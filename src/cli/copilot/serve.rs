@@ -13,7 +13,7 @@ use tokio::process::Child;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::guarded::{Begun, OURS, guarded, plugin};
-use crate::agent::{Focus, Gate, Greeting, GuardServer};
+use crate::agent::{AgentKind, Focus, Gate, Greeting, GuardServer};
 use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
 use crate::cli::print::complain;
@@ -64,7 +64,13 @@ async fn guard(
     policy.tmp = Some(tmp.clone());
     gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
     let socket = launch::socket(scratch)?;
-    let _server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::Welcome, None)?;
+    let _server = GuardServer::start(
+        &socket,
+        Arc::clone(&gate),
+        Greeting::Welcome,
+        None,
+        AgentKind::Copilot,
+    )?;
     let plugin = plugin(scratch, &socket, &begun.normalized)?;
     let mut signals = Signals::listen()?;
     let mut command = guarded(&begun, &plugin, &tmp)?;

@@ -114,7 +114,7 @@ impl ClientScene {
             logs: None,
             cwd: PathBuf::from("/w/repo"),
             stderr,
-            asking: crate::agent::acp::modes::KnownAsking::default(),
+            known: None,
             pid: None,
         };
         let (stdout, stdin) = tokio::io::split(self.pipe.take().expect("not connected yet"));

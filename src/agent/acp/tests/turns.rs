@@ -33,6 +33,8 @@ async fn silence_is_cancelled_after_the_idle_limit() {
     let begun = Instant::now();
     let turn = turn(AgentKind::Other, idle(), async |peer| {
         let prompt = peer.prompted().await;
+        sleep(IDLE / 4).await;
+        peer.say("at work").await;
         sleep(IDLE - Duration::from_secs(5)).await;
         peer.say("still there").await;
         peer.expect("session/cancel").await;
@@ -55,6 +57,7 @@ async fn a_turn_without_a_word_is_the_agent_s_failure_and_its_stderr_says_which(
     ] {
         let (scene, mut peer) = ClientScene::new(AgentKind::Other);
         let mut scene = scene.with_stderr(stderr);
+        let begun = Instant::now();
         let (turn, ()) = tokio::join!(scene.turn_within(idle()), async {
             peer.hello().await;
             peer.open().await;
@@ -70,6 +73,7 @@ async fn a_turn_without_a_word_is_the_agent_s_failure_and_its_stderr_says_which(
         let turn = turn.expect("recorded");
         assert_eq!(turn.end, TurnEnd::Lost);
         assert_eq!(turn.fault.map(|fault| fault.class), Some(class), "{answer:?}");
+        assert!(begun.elapsed() < IDLE / 2, "three of them fit into one limit");
     }
 }
 
@@ -93,6 +97,7 @@ async fn the_idle_clock_stands_still_while_a_call_is_pending_and_the_total_one_d
 async fn a_permission_request_is_a_sign_of_life() {
     let turn = turn(AgentKind::Other, idle(), async |peer| {
         let prompt = peer.prompted().await;
+        peer.say("at work").await;
         for _ in 0..3 {
             sleep(IDLE - Duration::from_secs(5)).await;
             peer.ask("1", json!({"command": "ls"}), &["allow_once"]).await;
