@@ -11,9 +11,10 @@ mod setup;
 mod tier;
 
 use std::io::Write as _;
+use std::path::Path;
 
 use ralph_copilot::agent::AGENTS;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::scene::{Scene, failing, honest};
 use self::setup::{SETUPS, Setup};
@@ -38,20 +39,40 @@ fn packages() -> Vec<Package> {
     lines.map(read).collect()
 }
 
-#[track_caller]
-fn setup(name: &str) -> &'static Setup {
-    SETUPS.iter().find(|setup| setup.name == name).expect("a setup")
+/// Waits that end soon.
+const FAST: &[&str] = &["--max-wait=2s", "--idle-timeout=60s"];
+/// The cases that `tests/run` drives, too.
+const SAMPLE: [(&str, &str); 9] = [
+    ("finishes", "claude_agent_acp"),
+    ("finishes", "codex_acp_0_16"),
+    ("finishes", "goose"),
+    ("denied", "goose"),
+    ("killed", "claude_agent_acp"),
+    ("not_logged_in", "codex_acp_0_16"),
+    ("rate_limited", "goose"),
+    ("server_fails", "codex_acp_0_16"),
+    ("wrong_key", "goose"),
+];
+
+/// The scene of a case; `None` where it is not driven, with the reason on stderr.
+fn scene(case: &str, agent: &str, answers: &dyn Fn(&Path) -> Value) -> Option<Scene> {
+    let name = |setup: &Setup| setup.name.replace(['-', '.'], "_");
+    let setup = SETUPS.iter().find(|setup| name(setup) == agent).expect("a setup");
+    let all = std::env::var_os("RALPH_TEST_FULL").is_some();
+    let why = if !all && !SAMPLE.contains(&(case, agent)) {
+        "tests/soak drives it"
+    } else if !tier::has_tier("full") {
+        "no sandbox of the tier `full` on this machine"
+    } else {
+        return Scene::new(setup, answers);
+    };
+    drop(writeln!(std::io::stderr(), "skipped {agent}: {why}"));
+    None
 }
 
 /// Honest work is proven, the login stays, and nothing is left running.
-#[track_caller]
-fn finishes(name: &str) {
-    if !tier::has_tier("full") {
-        let why = "no sandbox of the tier `full` on this machine";
-        drop(writeln!(std::io::stderr(), "skipped {name}: {why}"));
-        return;
-    }
-    let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { return };
+fn finishes(agent: &str) {
+    let Some(scene) = scene("finishes", agent, &|repo| honest(repo, &[])) else { return };
     let ended = scene.run(&[], true);
     assert_eq!(ended.code, Some(0), "{}", ended.output);
     assert!(!scene.read("repo/tasks/job/TASK.md").contains("- [ ]"));
@@ -64,12 +85,8 @@ fn finishes(name: &str) {
 }
 
 /// A push, a request, and a write outside do not happen, and the run goes on to the end.
-#[track_caller]
-fn is_denied(name: &str) {
-    if !tier::has_tier("full") {
-        return;
-    }
-    let answers = |repo: &std::path::Path| {
+fn denied(agent: &str) {
+    let answers = |repo: &Path| {
         let outside = repo.join("../user/outside.txt").display().to_string();
         let before = [
             json!({ "run": "git push origin main" }),
@@ -78,30 +95,88 @@ fn is_denied(name: &str) {
         ];
         honest(repo, &before)
     };
-    let Some(scene) = Scene::new(setup(name), &answers) else { return };
+    let Some(scene) = scene("denied", agent, &answers) else { return };
     let ended = scene.run(&[], true);
     assert_eq!(ended.code, Some(0), "{}", ended.output);
-    assert!(ended.output.contains("Denied (git.push)"), "{}", ended.output);
+    // Where calls may run unasked, the sandbox holds them and every summary says so.
+    let may_be_unasked = scene.setup.flags.contains(&"allow");
+    let word = if may_be_unasked { "not\n  even `git push`" } else { "Denied (git.push)" };
+    assert!(ended.output.contains(word), "{}", ended.output);
     assert!(!scene.path("user/outside.txt").exists());
     assert_eq!(scene.git(&["ls-remote", "origin"]), "");
+    scene.expect_login();
     scene.expect_quiet();
 }
 
-/// A run ends with this code, and its output has these words.
-#[track_caller]
-fn ends(name: &str, scene: &Scene, flags: &[&str], is_known: bool, expected: (i32, &[&str])) {
-    let ended = scene.run(flags, is_known);
-    assert_eq!(ended.code, Some(expected.0), "{name}: {}", ended.output);
-    for word in expected.1 {
-        assert!(ended.output.contains(word), "{name}: no {word:?} in {}", ended.output);
+/// A killed agent is started again, and finishes.
+fn killed(agent: &str) {
+    let Some(scene) = scene("killed", agent, &|repo| honest(repo, &[])) else { return };
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| scene.kill_agent());
+        scene.run(&[], true)
+    });
+    assert_eq!(ended.code, Some(0), "{}", ended.output);
+    assert!(ended.output.matches("agent started").count() > 1, "{}", ended.output);
+    scene.expect_login();
+    scene.expect_quiet();
+}
+
+/// Without a login the run ends with 5 and how to log in to this agent, not to another.
+fn not_logged_in(agent: &str) {
+    let Some(scene) = scene("not_logged_in", agent, &|repo| honest(repo, &[])) else { return };
+    scene.log_out();
+    let ended = scene.run(FAST, false);
+    assert_eq!(ended.code, Some(5), "{}", ended.output);
+    for word in scene.setup.logged_out {
+        assert!(ended.output.contains(word), "no {word:?} in {}", ended.output);
     }
     scene.expect_quiet();
 }
 
+/// Every request to the model fails, and the run ends with the code for it.
+fn fails(case: &str, agent: &str, status: u16, message: &str, expected: &[(i32, &str)]) {
+    let Some(scene) = scene(case, agent, &|_| failing(status, message)) else { return };
+    let ended = scene.run(FAST, true);
+    let fits =
+        |(code, word): &(i32, &str)| ended.code == Some(*code) && ended.output.contains(word);
+    assert!(expected.iter().any(fits), "{:?} {}", ended.code, ended.output);
+    scene.expect_login();
+    scene.expect_quiet();
+}
+
+fn rate_limited(agent: &str) {
+    let message = "Rate limit reached for requests";
+    fails("rate_limited", agent, 429, message, &[(6, "")]);
+}
+
+fn server_fails(agent: &str) {
+    fails("server_fails", agent, 500, "Internal error", &[(5, "")]);
+}
+
+fn wrong_key(agent: &str) {
+    fails("wrong_key", agent, 401, "Incorrect API key provided: sk-x", &[(5, "")]);
+}
+
+/// Each case of these agents, as a test of its own.
+macro_rules! drive {
+    ($($agent:ident)*) => { $(mod $agent {
+        drive!(@ $agent: finishes denied killed not_logged_in rate_limited server_fails wrong_key);
+    })* };
+    (@ $agent:ident: $($case:ident)*) => { $(
+        #[test]
+        fn $case() {
+            super::$case(stringify!($agent));
+        }
+    )* };
+}
+
+drive!(claude_agent_acp claude_code_acp codex_acp codex_acp_0_16 fast_agent gemini goose hermes
+    kimi_code opencode qwen vibe);
+
 #[test]
 fn what_is_documented_is_what_is_driven() {
     let packages = packages();
-    for known in AGENTS {
+    for known in AGENTS.iter() {
         let Some((registry, package, version)) = known.tried else { continue };
         let mut setups = SETUPS.iter().filter(|setup| setup.known == known.name);
         let driven = setups.find(|setup| {
@@ -119,117 +194,5 @@ fn what_is_documented_is_what_is_driven() {
         });
         let is_flag = driven.flags.join(" ") == what;
         assert!(in_file.unwrap_or(is_flag), "{}: {what}", known.name);
-    }
-}
-
-#[test]
-fn claude_agent_acp_finishes() {
-    finishes("claude-agent-acp");
-}
-
-#[test]
-fn claude_code_acp_finishes() {
-    finishes("claude-code-acp");
-}
-
-#[test]
-fn codex_acp_finishes() {
-    finishes("codex-acp");
-}
-
-#[test]
-fn codex_acp_0_16_finishes() {
-    finishes("codex-acp-0.16");
-}
-
-#[test]
-fn goose_finishes() {
-    finishes("goose");
-}
-
-#[test]
-fn hermes_finishes() {
-    finishes("hermes");
-}
-
-#[test]
-fn kimi_code_finishes() {
-    finishes("kimi-code");
-}
-
-#[test]
-fn opencode_finishes() {
-    finishes("opencode");
-}
-
-#[test]
-fn qwen_finishes() {
-    finishes("qwen");
-}
-
-#[test]
-fn claude_agent_acp_is_denied_what_reaches_outside() {
-    is_denied("claude-agent-acp");
-}
-
-#[test]
-fn goose_is_denied_what_reaches_outside() {
-    is_denied("goose");
-}
-
-#[test]
-fn qwen_is_denied_what_reaches_outside() {
-    is_denied("qwen");
-}
-
-/// Without a login the run ends with 5 and how to log in to this agent, not to another.
-#[test]
-fn an_agent_that_is_not_logged_in_is_told_apart() {
-    for (name, words) in [
-        ("codex-acp-0.16", &["Authentication required", "Login with ChatGPT", "`codex login`"][..]),
-        ("claude-agent-acp", &["Authentication required", "`/login`"]),
-        ("qwen", &["Authentication required", "`qwen` once"]),
-        ("gemini", &["Log in with Google", "`gemini` once"]),
-    ] {
-        if !tier::has_tier("full") {
-            return;
-        }
-        let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { continue };
-        scene.log_out();
-        ends(name, &scene, &[], false, (5, words));
-    }
-}
-
-/// A wrong key ends the run with 5, and a broken server is waited for and tried again.
-#[test]
-fn failures_of_the_model_are_told_apart() {
-    for (name, status, message, code, words) in [
-        ("goose", 401, "Incorrect API key provided: sk-x", 5, "`goose configure`"),
-        ("goose", 500, "Internal error", 5, "Server error"),
-    ] {
-        if !tier::has_tier("full") {
-            return;
-        }
-        let answers = |_: &std::path::Path| failing(status, message);
-        let Some(scene) = Scene::new(setup(name), &answers) else { continue };
-        ends(name, &scene, &["--max-wait=2s"], true, (code, &[words]));
-    }
-}
-
-/// A killed agent is started again, and finishes.
-#[test]
-fn a_killed_agent_is_started_again() {
-    for name in ["claude-agent-acp", "goose"] {
-        if !tier::has_tier("full") {
-            return;
-        }
-        let Some(scene) = Scene::new(setup(name), &|repo| honest(repo, &[])) else { continue };
-        let ended = std::thread::scope(|scope| {
-            scope.spawn(|| scene.kill_agent());
-            scene.run(&[], true)
-        });
-        assert_eq!(ended.code, Some(0), "{name}: {}", ended.output);
-        assert!(ended.output.matches("agent started").count() > 1, "{name}: {}", ended.output);
-        scene.expect_quiet();
     }
 }

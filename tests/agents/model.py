@@ -283,8 +283,12 @@ class Contents:
             else:
                 self.turns.append(("user", text_of(parts)))
         self.stream = stream
+        self.schema = (body.get("generationConfig") or {}).get("responseJsonSchema")
 
     def answer(self, n, text, call):
+        if self.schema:
+            # Gemini asks a small model how complex a prompt is, and again and again for JSON.
+            text = json.dumps(named(self.schema, []))
         part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": text}
         content = {"role": "model", "parts": [part]}
         usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}

@@ -35,7 +35,7 @@ const TASK: &str = "\
 /// A repository and everything around it.
 pub(crate) struct Scene {
     dir: TempDir,
-    setup: &'static Setup,
+    pub(crate) setup: &'static Setup,
     model: Child,
     url: String,
     path: String,
@@ -127,7 +127,9 @@ impl Scene {
     /// Runs the task in the tier `full`. With `is_known`, the agent has its variables.
     pub(crate) fn run(&self, flags: &[&str], is_known: bool) -> Ended {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
-        command.args(["run", "job", "--agent", self.setup.command, "--sandbox=full"]);
+        let home = self.path("user").display().to_string();
+        let agent = self.setup.command.replace("$HOME", &home);
+        command.args(["run", "job", "--agent", &agent, "--sandbox=full"]);
         command.args(self.setup.flags).args(flags);
         command.current_dir(self.path("repo")).env_clear();
         command.env("PATH", &self.path).env("LANG", "C.UTF-8");
@@ -174,7 +176,8 @@ impl Scene {
         let word = self.setup.command.split(' ').next().expect("a program");
         let agents = self.processes().into_iter().filter(|(_, line)| {
             let names = line.split(' ').take(2).filter_map(|it| Path::new(it).file_stem());
-            names.into_iter().any(|name| name == word)
+            // Some set their own title.
+            names.into_iter().any(|name| name.to_string_lossy().starts_with(word))
         });
         for (pid, _) in agents {
             // It may have ended by itself.

@@ -17,6 +17,8 @@ pub(crate) struct Setup {
     pub(crate) programs: &'static str,
     /// Variables; `{url}` stands for the model's address, `{key}` for its key.
     pub(crate) variables: &'static [(&'static str, &'static str)],
+    /// What a run says where it is not logged in.
+    pub(crate) logged_out: &'static [&'static str],
     /// Its settings below HOME, with the same words.
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
@@ -50,6 +52,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "codex-acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: CODEX_KEY,
         files: CODEX,
     },
@@ -59,6 +62,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "codex-acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: CODEX_KEY,
         files: CODEX,
     },
@@ -68,6 +72,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "goose acp",
         flags: &[],
         programs: "node_modules/@aaif/goose-binary-linux-x64/bin",
+        logged_out: &[],
         variables: &[("OPENAI_API_KEY", "{key}")],
         files: &[(
             ".config/goose/config.yaml",
@@ -82,6 +87,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "claude-agent-acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: ANTHROPIC,
         files: &[],
     },
@@ -91,6 +97,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "claude-code-acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: ANTHROPIC,
         files: &[],
     },
@@ -100,6 +107,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "gemini --acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: &[("GEMINI_API_KEY", "{key}"), ("GOOGLE_GEMINI_BASE_URL", "{url}")],
         files: &[(
             ".gemini/settings.json",
@@ -112,6 +120,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "qwen --acp",
         flags: &[],
         programs: BIN,
+        logged_out: &[],
         variables: &[
             ("OPENAI_API_KEY", "{key}"),
             ("OPENAI_BASE_URL", "{url}/v1"),
@@ -125,6 +134,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "opencode acp",
         flags: &[],
         programs: "node_modules/opencode-linux-x64/bin",
+        logged_out: &[],
         variables: &[],
         files: &[(
             ".config/opencode/opencode.json",
@@ -142,6 +152,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "kimi acp",
         flags: &["--unasked", "allow"],
         programs: BIN,
+        logged_out: &[],
         variables: &[],
         files: &[(
             ".kimi-code/config.toml",
@@ -156,6 +167,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "vibe-acp",
         flags: &[],
         programs: VENV,
+        logged_out: &[],
         variables: &[("MISTRAL_API_KEY", "{key}")],
         files: &[(
             ".vibe/config.toml",
@@ -172,6 +184,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         command: "hermes-acp",
         flags: &["--unasked", "allow"],
         programs: VENV,
+        logged_out: &[],
         variables: &[],
         files: &[(
             ".hermes/config.yaml",
@@ -182,9 +195,10 @@ pub(crate) const SETUPS: &[Setup] = &[
     Setup {
         name: "fast-agent",
         known: "fast-agent",
-        command: "fast-agent-acp --shell --model generic.scripted",
+        command: "fast-agent acp --workspace . --home $HOME/.fast-agent --shell --model generic.scripted",
         flags: &["--unasked", "allow"],
         programs: VENV,
+        logged_out: &[],
         variables: &[("GENERIC_API_KEY", "{key}"), ("GENERIC_BASE_URL", "{url}/v1")],
         files: &[],
     },
