@@ -45,15 +45,9 @@ impl HandOver {
 
     /// Takes the work off the branch, and writes the bundle, if anything was done.
     pub(super) fn write(self, outcome: &Outcome) -> Result<(), Failure> {
-        match outcome {
-            Outcome::Proven
-            | Outcome::LimitReached { .. }
-            | Outcome::Stuck { .. }
-            | Outcome::AgentUnusable { .. }
-            | Outcome::RateLimited { .. }
-            | Outcome::Interrupted { .. } => {}
-            // Everything is left for the human to look at.
-            Outcome::Tampered { .. } | Outcome::CannotGoOn { .. } => return Ok(()),
+        // Everything is left for the human to look at.
+        if matches!(outcome, Outcome::Tampered { .. } | Outcome::CannotGoOn { .. }) {
+            return Ok(());
         }
         let Self { repo, layout, from, human, refs, name, file } = self;
         repo.ready(&from.branch)?;

@@ -41,14 +41,8 @@ struct Bundle {
     attempts: Vec<Oid>,
 }
 
-/// What a bundle gives.
-enum Given {
-    Work(ForeignWork),
-    /// Nothing new.
-    Known,
-    /// Nothing, and why.
-    Refused(String),
-}
+/// What a bundle gives: none if nothing of it is new, or why it is refused.
+type Given = Result<Option<ForeignWork>, String>;
 
 /// What became of a bundle.
 struct Told {
@@ -97,15 +91,10 @@ pub(super) fn land(directory: Option<&Path>, args: &LandArgs) -> Result<u8, Fail
         let mut works = Vec::new();
         for bundle in &bundles {
             let (criterion, given) = bundle.work(&at)?;
-            let (file, mut work, mut refused) = (bundle.file.clone(), None, None);
-            match given {
-                Given::Work(new) => {
-                    work = Some((works.len() + 1, new.kept.name.clone()));
-                    works.push(new);
-                }
-                Given::Known => {}
-                Given::Refused(why) => refused = Some(why),
-            }
+            let file = bundle.file.clone();
+            let (given, refused) = given.map_or_else(|why| (None, Some(why)), |new| (new, None));
+            let work = given.as_ref().map(|new| (works.len() + 1, new.kept.name.clone()));
+            works.extend(given);
             told.push(Told { file, criterion, work, refused });
         }
         assembled.parts.handed_in = Some(works);
@@ -230,7 +219,7 @@ impl Bundle {
     fn work(&self, at: &TaskContext) -> Result<(Option<Criterion>, Given), Failure> {
         let (repo, layout, task) = (&at.place.repo, &at.layout, at.usable()?);
         let is_its = |it: &&Criterion| layout.handed_in_ref(&criterion_name(it)) == self.name;
-        let refused = |why: &str| Given::Refused(why.to_owned());
+        let refused = |why: &str| Err(why.to_owned());
         let Some(criterion) = task.criteria.iter().find(is_its).cloned() else {
             return Ok((None, refused("TASK.md has no criterion of this name")));
         };
@@ -244,16 +233,16 @@ impl Bundle {
         let refs = repo.refs_below(&layout.refs())?;
         let is_known = |id: &Oid| refs.iter().any(|(_, known)| known == id);
         if repo.reaches(tip)? || is_known(tip) {
-            return Ok((Some(criterion), Given::Known));
+            return Ok((Some(criterion), Ok(None)));
         }
         for earlier in &self.attempts {
             if let Err(why) = new_commits(at, earlier)? {
-                return Ok((Some(criterion), Given::Refused(format!("an earlier attempt: {why}"))));
+                return Ok((Some(criterion), Err(format!("an earlier attempt: {why}"))));
             }
         }
         let (base, commits) = match new_commits(at, tip)? {
             Ok(found) => found,
-            Err(why) => return Ok((Some(criterion), Given::Refused(why))),
+            Err(why) => return Ok((Some(criterion), Err(why))),
         };
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
@@ -262,7 +251,7 @@ impl Bundle {
         let last = commits.iter().rfind(is_work);
         // What landed before is on the branch, without what that machine's runner committed last.
         if is_proven && last.is_none() {
-            return Ok((Some(criterion), Given::Known));
+            return Ok((Some(criterion), Ok(None)));
         }
         let head = last.map_or(tip, |last| &last.id).clone();
         let held = |commit: &Oid, name: &str| repo.held(commit, &layout.file(name));
@@ -282,7 +271,7 @@ impl Bundle {
         let kept = repo.keep_attempt(layout, number, tip)?;
         let (key, done) = (key.clone(), is_ticked || self.held.is_some());
         let work = ForeignWork { key, base, head, kept, done, attempts };
-        Ok((Some(criterion), Given::Work(work)))
+        Ok((Some(criterion), Ok(Some(work))))
     }
 }
 

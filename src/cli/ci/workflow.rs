@@ -15,6 +15,7 @@ use crate::task::task_names;
 const FILE: &str = ".github/workflows/ralph.yml";
 /// The workflow of a night, with `@NAME@` in place of values.
 const NIGHT: &str = include_str!("../../../templates/ci/night.yml");
+const SCHEDULE: &str = include_str!("../../../templates/ci/schedule.yml");
 /// The same for a fleet.
 const FLEET_FILE: &str = ".github/workflows/ralph-fleet.yml";
 const FLEET: &str = include_str!("../../../templates/ci/fleet.yml");
@@ -91,18 +92,11 @@ fn rendered(template: &str, task: Option<&str>, action: &str) -> Result<String, 
         )
         .hint("use letters, digits, `-`, `_`, and `.` in the name of the task"));
     }
-    let mut text = String::new();
-    let mut skips = false;
-    for line in template.lines() {
-        match line.trim() {
-            "# @if task" => skips = task.is_none(),
-            "# @end" => skips = false,
-            _ if skips => {}
-            _ => text.push_str(&format!("{line}\n")),
-        }
-    }
-    let text = text.replace("@ACTION@", action).replace("@TASK@", task.unwrap_or_default());
-    Ok(text.replace("@MINUTE@", &minute(task.unwrap_or_default()).to_string()))
+    // Without a task, only a label starts a run.
+    let (schedule, name) = task.map_or(("", ""), |task| (SCHEDULE, task));
+    let text = template.replace("@SCHEDULE@\n", schedule).replace("@ACTION@", action);
+    let text = text.replace("@TASK@", name);
+    Ok(text.replace("@MINUTE@", &minute(name).to_string()))
 }
 
 /// A minute that differs from task to task: at full hours, GitHub drops scheduled runs.

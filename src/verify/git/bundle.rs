@@ -219,12 +219,11 @@ impl Room {
             }
         }
         git.args(["index-pack", "--stdin", "--fix-thin", "--strict"]);
-        git.arg(format!("--max-input-size={most}"))
-            .current_dir(self.dir.path())
-            .env("GIT_DIR", self.dir.path());
+        git.arg(format!("--max-input-size={most}")).stdin(pack);
+        git.current_dir(self.dir.path()).env("GIT_DIR", self.dir.path());
         git.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
         git.envs([("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
-        git.env("GIT_ALLOC_LIMIT", self.unpacked.to_string()).stdin(pack);
+        git.env("GIT_ALLOC_LIMIT", self.unpacked.to_string());
         git.stdout(Stdio::null()).stderr(said.try_clone().map_err(text)?);
         let (begun, mut child) = (Instant::now(), git.spawn().map_err(text)?);
         while begun.elapsed() < LIMIT {
