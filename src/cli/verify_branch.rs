@@ -19,7 +19,7 @@ use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
 use crate::config;
 use crate::model::{ExitCode, Oid};
-use crate::task::{self, TASK_FILE, TaskFolder};
+use crate::task::{self, TASK_FILE, TaskFolder, same_content};
 use crate::verify::{
     Claims, Derivation, Derived, GUARDRAILS, HoldOuts, Layout, Preflight, Remark, Repo as _,
     RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
@@ -50,7 +50,7 @@ pub(super) fn verified<T>(
     place.repo.fetch_missing(&[&trees[..], &[branch]].concat(), &assemble::note)?;
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
-    let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted) else {
+    let Some(mut claims) = claims(&seen, &at.layout, args.allow_accepted, same_content) else {
         let text = format!("neither the base nor a commit of the branch contains {}", file(&at));
         return Err(Failure::new(ExitCode::Invalid, text)
             .hint("name another task, or the branch with `--head`"));
@@ -93,7 +93,8 @@ pub(super) fn proven_end(place: RepoContext, args: &VerifyArgs) -> Result<Oid, F
     let Ends { base, head, .. } = ends(&place, args)?;
     let at = task_at(place, args, (&base, &head))?;
     let seen = seen(&at, &base, &head)?;
-    let ticks = claims(&seen, &at.layout, false).into_iter().flat_map(|claims| claims.ticks);
+    let ticks =
+        claims(&seen, &at.layout, false, same_content).into_iter().flat_map(|claims| claims.ticks);
     let last = ticks.map(|tick| tick.at).max().unwrap_or(0);
     let is_record = |seen: &&Seen| {
         seen.commit.changes.iter().all(|change| at.layout.is_state_file(&change.path))

@@ -64,6 +64,7 @@ impl Ledger {
         self.refuse_commit_only(&task)?;
         self.set_up_rooms(&task).await?;
         self.try_commit_hooks().await?;
+        let task = self.task()?;
         self.derive_first_seen(&task, tests_changed).await?;
         self.take_baseline(&task).await?;
         self.try_holdouts(&task).await?;

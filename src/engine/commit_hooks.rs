@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::ledger::Ledger;
-use crate::model::{FindingKind, Task, Verdict};
-use crate::task::{Tick, tick};
+use crate::model::{Attribution, FindingKind, Task, Verdict};
+use crate::sys::{Durability, FileMode, atomic};
+use crate::task::{Tick, compare, parse, tick};
 use crate::verify::{EntryKind, Layout, RefusedCommit, TASK, TreeEdit, TriedCommit};
 
 /// Types of conventional commits. The first one makes no release anywhere.
@@ -27,7 +28,10 @@ impl Ledger {
     /// them: those that format files change what every commit of the run has.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
         let ticked = first_tick(&self.task()?, &self.parts.layout);
-        let refused = self.refused_by_hooks(&ticked).await?;
+        let mut refused = self.refused_by_hooks(&ticked).await?;
+        if let Some(now) = self.in_the_hooks_form(&refused).await? {
+            refused = now;
+        }
         let title = refused.iter().find(|commit| commit.is_about_its_message());
         self.commit_hooks = match title {
             Some(commit) if self.parts.layout.has_no_prefix() => {
@@ -39,6 +43,38 @@ impl Ledger {
             self.notice(&format!("{}; {}", commit.what(), commit.hint()))?;
         }
         Ok(())
+    }
+
+    /// Takes the form that a hook gives TASK.md and insists on: every commit with a tick would fail
+    /// once. Returns what is refused then; none if the hook refuses that form, too, or changes more.
+    async fn in_the_hooks_form(
+        &mut self,
+        refused: &[RefusedCommit],
+    ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
+        let Some(made) = refused.iter().find_map(RefusedCommit::made) else { return Ok(None) };
+        let (before, layout) = (self.task()?, self.parts.layout.clone());
+        let after = parse(layout.task(), made.as_bytes());
+        let Some(at) = before.criteria.iter().position(|criterion| !criterion.checked) else {
+            return Ok(None);
+        };
+        let change = compare(&before, &after, &before.criteria[at].key, Attribution::Human);
+        if !change.reformatted {
+            return Ok(None);
+        }
+        let path = layout.file(TASK);
+        let bytes = tick(made.as_bytes(), after.criteria[at].mark, Tick::Open)?;
+        let kind = EntryKind::Regular { executable: false };
+        let edit = TreeEdit::Write { path: path.clone(), kind, bytes: bytes.clone() };
+        let now = self.refused_by_hooks(&[edit]).await?;
+        if now.iter().any(|commit| !commit.is_about_its_message()) {
+            return Ok(None);
+        }
+        let file = &self.parts.folder.task_file;
+        atomic::write(file, &bytes, Durability::Machine, FileMode::Umask)?;
+        let (branch, message) = (&self.parts.preflight.checkpoint.branch, layout.state_message());
+        self.parts.repo.commit_paths(branch, &[path], &message, &self.parts.identity)?;
+        self.notice("TASK.md now has the form that the pre-commit hook gives it, and wants")?;
+        Ok(Some(now))
     }
 
     /// Puts a type in front of the commits' titles with which the hooks accept them, as those do that

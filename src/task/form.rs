@@ -22,7 +22,7 @@ enum Part {
 }
 
 /// Do two files differ in nothing but their form and in ticks?
-pub(super) fn same_content(before: &str, after: &str) -> bool {
+pub fn same_content(before: &str, after: &str) -> bool {
     // A formatter keeps the line ends of a file, or is set up to change them on purpose.
     before.contains('\r') == after.contains('\r')
         && (after.ends_with('\n') || !before.ends_with('\n'))

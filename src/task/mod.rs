@@ -38,6 +38,7 @@ mod verify_item;
 pub use compare::compare;
 pub use discover::{TASK_FILE, TaskFolder, discover, load, task_names, wrong_with_name};
 pub use error::TaskError;
+pub use form::same_content;
 pub use issue_items::{IssueItem, issue_items};
 pub use lookup::{at_line, find, usable};
 pub use parse::parse;

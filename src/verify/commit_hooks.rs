@@ -100,6 +100,14 @@ pub struct TriedCommit<'a> {
     pub message: &'a str,
 }
 
+/// The only path among these.
+fn first(changed: &[PathChange]) -> &Path {
+    match changed {
+        [one] => &one.path,
+        _ => Path::new(""),
+    }
+}
+
 /// A hook that refuses the commits of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCommit {
@@ -110,6 +118,9 @@ pub struct RefusedCommit {
     changed: Vec<String>,
     /// What it printed.
     said: String,
+    /// What it made of the only file of the commit.
+    #[serde(skip)]
+    made: Option<String>,
 }
 
 impl RefusedCommit {
@@ -117,6 +128,7 @@ impl RefusedCommit {
         hook: &str,
         commit: TriedCommit<'_>,
         (output, changed): (&str, &[PathChange]),
+        left: Option<String>,
     ) -> Self {
         let what = match (hook, commit.staged) {
             ("pre-commit", []) => "even an empty commit".to_owned(),
@@ -131,6 +143,7 @@ impl RefusedCommit {
             hook: hook.to_owned(),
             what,
             changed: changed.iter().map(|change| change.path.display().to_string()).collect(),
+            made: left.filter(|_| matches!(commit.staged, [one] if one.path() == first(changed))),
             said: if said.is_empty() { "nothing".to_owned() } else { said },
         }
     }
@@ -138,6 +151,11 @@ impl RefusedCommit {
     /// Is it refused for its message, and not for its content?
     pub fn is_about_its_message(&self) -> bool {
         self.hook != "pre-commit"
+    }
+
+    /// What a `pre-commit` hook made of a commit of this one file, if it changed no other.
+    pub fn made(&self) -> Option<&str> {
+        self.made.as_deref().filter(|_| !self.is_about_its_message())
     }
 
     /// What was refused, in a sentence without its end.

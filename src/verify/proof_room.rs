@@ -4,6 +4,7 @@
 //! Invariant: each check finds the room as the first one did, except for ignored files. Not in this
 //! file: creating rooms (`proof_rooms`), and confining a check's processes.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks, Purpose};
@@ -261,14 +262,16 @@ impl ProofRoom {
         TriedCommit { parent, staged, message }: TriedCommit<'_>,
         (hooks, command): (&CommitHooks, &str),
         (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<(CheckResult, Vec<PathChange>), VerifyError> {
+    ) -> Result<(CheckResult, Vec<PathChange>, Option<String>), VerifyError> {
         let shown = Shown { commit: parent, edits: staged };
         let options = self.show(shown, (checks, options)).await?;
         self.room.begin_commit(parent, hooks.are_copied().then_some(&hooks.folder), message)?;
         let result = checks.run(command, &options).await;
+        let left =
+            staged.first().map(|edit| fs::read_to_string(self.room.work().join(edit.path())));
         let Tidied { changed, waiting } = self.room.tidy()?;
         self.make_filtered(&waiting, checks, &options).await?;
-        Ok((result, changed))
+        Ok((result, changed, left.and_then(Result::ok)))
     }
 
     async fn check(

@@ -152,11 +152,11 @@ impl ProofRooms {
         let mut refused = Vec::new();
         for (hook, command) in hooks.commands() {
             let room = self.warm()?;
-            let (result, changed) =
+            let (result, changed, left) =
                 room.try_hook(commit, (hooks, &command), (checks, &options)).await?;
             match result.status {
                 CheckStatus::Failed(_) | CheckStatus::Signalled(_) => {
-                    refused.push(RefusedCommit::of(hook, commit, (&result.output, &changed)));
+                    refused.push(RefusedCommit::of(hook, commit, (&result.output, &changed), left));
                 }
                 // Each commit waits for it, and so for the others.
                 CheckStatus::TimedOut(_) => break,

@@ -231,15 +231,54 @@ fn a_hook_that_fixes_the_work_and_fails_costs_one_attempt_at_most() {
     assert_eq!(repo.read("a.txt"), "a\n");
 }
 
+/// As those of the framework named pre-commit do: what they change has to be staged again.
 #[test]
-fn a_hook_that_formats_the_task_and_fails_is_named_to_agent_and_human() {
+fn a_hook_that_only_formats_the_task_and_fails_has_its_form_before_the_first_turn() {
+    const STARS: &str = "#!/bin/sh\nfile=tasks/demo/TASK.md\nsed 's/^- /* /' $file > .git/new\n\
+        cmp -s .git/new $file && exit 0\ncat .git/new > $file\necho formatted\nexit 1\n";
+    let task = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b\n";
+    let repo = Repo::new(task);
+    program(&repo.path(".git/hooks/pre-commit"), STARS);
+    let script = format!(
+        "{HONEST}- steps: [{{write: {{path: b.txt, text: b}}}}, {{tick: b}}, {{commit: b}}]\n"
+    );
+    let ran = repo.run(&script, &["--stuck-threshold=1"]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    assert!(ran.stdout.contains("the form that the pre-commit hook gives"), "{}", ran.stdout);
+    assert!(story(&repo, &ran).contains("iteration 2: pass"), "{}", story(&repo, &ran));
+    assert_eq!(repo.task(), task.replace("\n- ", "\n* ").replace("[ ]", "[x]"));
+    assert_eq!(repo.status(), "");
+    // The runner's commit with that form is nobody's edit of the task.
+    let base = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    let verified = repo.ralph(&["verify", "demo", "--base", base.trim()]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+}
+
+/// The words of a criterion stay the human's.
+#[test]
+fn a_hook_that_changes_more_than_the_form_of_the_task_changes_nothing() {
+    const WORDS: &str = "#!/bin/sh\nfile=tasks/demo/TASK.md\ngrep -q 'a is there' $file || exit 0\n\
+        sed -i.bak 's/a is there/all is well/' $file; rm -f $file.bak\nexit 1\n";
+    let repo = Repo::new(TASK);
+    program(&repo.path(".git/hooks/pre-commit"), WORDS);
+    let ran = repo.run(HONEST, &["--stuck-threshold=1"]);
+    assert_eq!(ran.code, Some(4), "{}", story(&repo, &ran));
+    assert_eq!(repo.task(), TASK);
+}
+
+#[test]
+fn a_hook_that_formats_more_than_the_task_and_fails_is_named_to_agent_and_human() {
     let task = TASK.replace("- [ ]", "* [ ]");
+    let fixer = FIXER.replace("git diff --cached --name-only --diff-filter=ACM", "git ls-files");
     let refused = "the pre-commit hook refuses even a commit of TASK.md alone and changes \
-                   tasks/demo/TASK.md; it printed: Fixing tasks/demo/TASK.md";
+                   README.md, tasks/demo/TASK.md; it printed: Fixing README.md / Fixing \
+                   tasks/demo/TASK.md";
     // An agent that does as it is told, and one that does not.
     for (then, code) in [("{ git add -A && git commit -qm again; }", 0), ("true", 4)] {
         let repo = Repo::new(&task);
-        program(&repo.path(".git/hooks/pre-commit"), FIXER);
+        repo.write("README.md", "# A project \n");
+        repo.commit("unformatted");
+        program(&repo.path(".git/hooks/pre-commit"), &fixer);
         let ran = finish(repo.run_command(&commits_or(then), &["--stuck-threshold=2"]));
         assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
         let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

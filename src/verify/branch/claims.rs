@@ -36,8 +36,14 @@ pub struct Claims {
 }
 
 /// The claims of the commits, the base first; `None` if none of them has the task. With
-/// `allow_accepted`, the TASK.md of the head counts.
-pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Claims> {
+/// `allow_accepted`, the TASK.md of the head counts. `same_form` says whether two versions of it
+/// differ in nothing but ticks and the form of their Markdown, which a commit hook may change.
+pub fn claims(
+    seen: &[Seen],
+    layout: &Layout,
+    allow_accepted: bool,
+    same_form: fn(&str, &str) -> bool,
+) -> Option<Claims> {
     let added = seen.iter().position(|seen| seen.task.is_some())?;
     let first = seen[added].task.as_ref()?;
     let mut remarks = Vec::new();
@@ -65,7 +71,7 @@ pub fn claims(seen: &[Seen], layout: &Layout, allow_accepted: bool) -> Option<Cl
         let (before, now) = (&seen[at - 1], &seen[at]);
         if let Some(old) = &before.task {
             match &now.task {
-                Some(new) if same_but_ticks(old, new) => {}
+                Some(new) if same_but_ticks(old, new) || same_form(&old.source, &new.source) => {}
                 Some(_) => remarks.push(edit(at, "changes TASK.md beyond ticks")),
                 None => remarks.push(edit(at, "removes TASK.md")),
             }
