@@ -20,7 +20,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use ralph_copilot::model::{Event, EventKind};
 
-use support::{Outcome, Place, mib, peak_of, succeed};
+use support::{Outcome, Place, cpu_of, mib, peak_of, succeed};
 
 const CRITERIA: usize = 500;
 /// Iterations at either end that are compared.
@@ -120,16 +120,6 @@ fn compare(name: &str, all: &[Duration]) {
     let ends = ENDS.min(all.len());
     let (first, last) = (mean(&all[..ends]), mean(&all[all.len() - ends..]));
     println!("  {name:<18} {first:>8.2} ms {last:>8.2} ms, ratio {:.2}", last / first);
-}
-
-/// The CPU time that a process used, in steps of 10 ms; none where that is not told.
-fn cpu_of(pid: u32) -> Duration {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    let stat = stat.unwrap_or_default();
-    // The second field is the program's name, in parentheses; 14 and 15 are the times.
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
 }
 
 fn size_of(folder: &Path) -> u64 {
