@@ -22,8 +22,6 @@ pub struct LiveView {
     pub criteria: Totals,
     /// Seconds it may take, if there is a limit.
     pub max_seconds: Option<u64>,
-    /// How full the context of the agent in its own tree is.
-    pub context: Option<ContextFill>,
     /// What happens in its own tree; none if nothing does.
     pub own: Option<Work>,
     /// What its workers do, by their numbers.
@@ -41,6 +39,8 @@ pub struct Work {
     pub since: DateTime<Utc>,
     /// When the agent was last heard of.
     pub heard: DateTime<Utc>,
+    /// How full the context of its agent is.
+    context: Option<ContextFill>,
     doing: Doing,
     /// Calls that have not ended: their ids, and what they are.
     calls: Vec<(Option<String>, String, Value)>,
@@ -86,7 +86,8 @@ pub enum Doing {
 
 impl Work {
     fn new(criterion: Option<CriterionKey>, attempt: u32, at: DateTime<Utc>, doing: Doing) -> Self {
-        Self { criterion, attempt, since: at, heard: at, doing, calls: Vec::new() }
+        let (context, calls) = (None, Vec::new());
+        Self { criterion, attempt, since: at, heard: at, context, doing, calls }
     }
 
     /// What happens now: of several calls, the last one that began.
@@ -120,7 +121,10 @@ impl Work {
 
     fn take(&mut self, activity: &Activity) {
         match activity.clone() {
-            Activity::Alive { .. } => self.doing = Doing::Thinking,
+            Activity::Alive { context } => {
+                self.context = context.or(self.context);
+                self.doing = Doing::Thinking;
+            }
             Activity::Call { call, tool, input } => self.call(call.as_ref(), &tool, &input),
             Activity::CallEnded { call } => self.call_ended(&call),
             Activity::SettingUp { command } => self.does(Doing::SettingUp(command)),
@@ -226,9 +230,6 @@ impl LiveView {
     }
 
     fn take(&mut self, worker: Option<usize>, activity: &Activity, at: DateTime<Utc>) {
-        if let (None, Activity::Alive { context: Some(context) }) = (worker, activity) {
-            self.context = Some(*context);
-        }
         let work = match worker {
             Some(worker) => self.workers.get_mut(&worker).filter(|it| it.criterion.is_some()),
             None => Some(self.own_or(at)),
@@ -237,6 +238,12 @@ impl LiveView {
             work.heard = at;
             work.take(activity);
         }
+    }
+
+    /// How full the fullest context of an agent at work is, in percent.
+    pub fn context(&self) -> Option<u64> {
+        let all = self.workers.values().chain(&self.own).filter_map(|work| work.context);
+        all.filter_map(|it| it.used.saturating_mul(100).checked_div(it.size)).max()
     }
 
     /// Does everyone who has work wait?

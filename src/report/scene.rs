@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::format;
 use crate::events::{Doing, LiveView, Work};
-use crate::model::{Cell, ContextFill, FaultClass, Totals};
+use crate::model::{Cell, FaultClass, Totals};
 use crate::sys::clock::Clock;
 
 /// Columns that a criterion may take: the most with which what happens now is not cut.
@@ -57,7 +57,7 @@ impl Scene {
 
     /// Everything about the run as a whole, as far as there is room: the last parts go first.
     fn head(&self, width: usize) -> String {
-        let LiveView { view, criteria, max_seconds, context, .. } = &self.live;
+        let LiveView { view, criteria, max_seconds, .. } = &self.live;
         let Some(start) = &view.start else { return String::new() };
         let Totals { total, open } = *criteria;
         let elapsed = format::duration(format::millis(start.at, self.now()));
@@ -71,7 +71,8 @@ impl Scene {
         let queued = view.to_land.len();
         parts.extend((queued > 0).then(|| format!("{queued} waiting to land")));
         parts.extend(view.counters.tokens.map(|tokens| format::count(tokens, "token")));
-        parts.extend(context.and_then(full).map(|full| format!("context {full} %")));
+        parts.extend(view.counters.credits.map(format::credits));
+        parts.extend(self.live.context().map(|full| format!("context {full} %")));
         let premium = u64::from(view.counters.premium_requests);
         parts.extend((premium > 0).then(|| format::count(premium, "premium request")));
         while parts.len() > 2 && measure_text_width(&parts.join(" · ")) > width {
@@ -166,10 +167,6 @@ fn limit(seconds: u64) -> String {
         (_, 0) => format!("{} min", seconds / 60),
         _ => format!("{seconds} s"),
     }
-}
-
-fn full(ContextFill { used, size }: ContextFill) -> Option<u64> {
-    used.saturating_mul(100).checked_div(size)
 }
 
 fn checking(cell: Cell) -> &'static str {

@@ -8,6 +8,7 @@ mod terminal;
 
 mod files;
 mod fold;
+mod recorded;
 mod redaction;
 mod screen;
 mod streams;

@@ -344,6 +344,10 @@ fn key(text: &str) -> CriterionKey {
     CriterionKey { text: text.to_owned(), occurrence: 0 }
 }
 
+fn context(used: u64) -> Option<ContextFill> {
+    Some(ContextFill { used, size: 200_000 })
+}
+
 fn begins(time: &str, worker: usize, text: &str, attempt: u32) -> Event {
     told(time, EventKind::WorkerStarted { worker, criterion: key(text), line: 7, attempt })
 }
@@ -384,6 +388,8 @@ async fn each_worker_has_a_live_line_under_a_head_line() {
         call(1, "edit", json!({ "path": "src/client.rs" })),
         activity("14:03:31", Some(1), Activity::CallEnded { call: "1".to_owned() }),
         call(4, "bash", json!({ "command": "of nobody" })),
+        activity("14:03:32", Some(3), Activity::Alive { context: context(82_000) }),
+        activity("14:03:33", Some(2), Activity::Alive { context: context(40_000) }),
         told("14:03:40", waits),
     ];
     insta::assert_snapshot!("workers_at_work", lines(&events, 70, 4).await);
