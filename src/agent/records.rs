@@ -12,13 +12,16 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 
 use super::prices;
-use crate::agent::{classify_json, reset_in};
+use crate::agent::{TurnLimits, classify_json, reset_in};
 use crate::model::{Credits, Fault, FaultClass, Reset, Usage};
 
 /// Bytes read from the end of the CLI's log.
 const LOG: u64 = 256 << 10;
 /// Bytes of the records read at a time.
 const READ: u64 = 4 << 20;
+
+/// How the CLI refuses a call of a tool, and one of a model, at its own limit of credits.
+const SPENT: [&str; 2] = ["session limits were reached", "Session limit reached"];
 
 /// How the new records end.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,13 +41,15 @@ pub(super) struct SessionRecords {
     read: u64,
     last: Last,
     tokens: Usage,
+    /// The CLI refuses tools, or models, since the credits of the session are used up.
+    spent: bool,
 }
 
 impl SessionRecords {
     /// The records below the CLI's home.
     pub(super) fn of(home: &Path, session: &str) -> Self {
         let path = home.join("session-state").join(session).join("events.jsonl");
-        Self { path, read: 0, last: Last::Nothing, tokens: Usage::default() }
+        Self { path, read: 0, last: Last::Nothing, tokens: Usage::default(), spent: false }
     }
 
     /// How the records end that were written since the last call.
@@ -57,6 +62,13 @@ impl SessionRecords {
     pub(super) async fn tokens(&mut self) -> Usage {
         self.look().await;
         self.tokens
+    }
+
+    /// Does the CLI say that the limit of credits that it was given is reached?
+    pub(super) async fn spent(records: &mut Option<Self>, limits: &TurnLimits) -> bool {
+        let (Some(records), Some(_)) = (records, limits.credits) else { return false };
+        records.look().await;
+        records.spent
     }
 
     /// Reads everything new; a skipped record would be tokens not counted.
@@ -93,10 +105,15 @@ impl SessionRecords {
             let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
             match value["type"].as_str().unwrap_or_default() {
                 "session.error" => {
+                    self.spent |= says_spent(&value["data"]);
                     let unknown = || Fault::new(FaultClass::Fatal, "the CLI reports an error");
                     self.last = Last::Error(classify_json(&value).unwrap_or_else(unknown));
                 }
-                "assistant.message" | "tool.execution_complete" => self.last = Last::Model,
+                "assistant.message" => self.last = Last::Model,
+                "tool.execution_complete" => {
+                    self.spent |= says_spent(&value["data"]["error"]);
+                    self.last = Last::Model;
+                }
                 "session.usage_record" => {
                     let usage = &value["data"]["usage"];
                     let count = |name: &str| usage[name].as_u64().unwrap_or(0);
@@ -112,6 +129,11 @@ impl SessionRecords {
             }
         }
     }
+}
+
+fn says_spent(error: &Value) -> bool {
+    let message = error["message"].as_str().unwrap_or_default();
+    SPENT.iter().any(|words| message.contains(words))
 }
 
 /// When the last rate limit in the CLI's newest log ends.

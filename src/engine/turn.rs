@@ -295,9 +295,11 @@ impl Ledger {
     fn limit_within_a_turn(&self) -> Limit {
         match self.deadline() {
             Some(deadline) if Instant::now() >= deadline => Limit::Duration,
-            Some(_) | None => reached(&self.spent, &self.parts.limits)
-                .filter(|limit| *limit == Limit::AiCredits)
-                .unwrap_or(Limit::Tokens),
+            // The CLI keeps its own count of credits, and may end a turn before ours does.
+            Some(_) | None => match self.left() {
+                [Some(0), _] | [_, None] => Limit::Tokens,
+                [_, Some(_)] => Limit::AiCredits,
+            },
         }
     }
 }

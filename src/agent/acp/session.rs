@@ -167,6 +167,8 @@ impl Session for AcpSession {
             }
         };
         self.gather(&mut gathered)?;
+        let spent = SessionRecords::spent(&mut self.records, limits).await;
+        let end = if spent { TurnEnd::Interrupted } else { end };
         Ok(self.turn(end, gathered, denied_before, started).await)
     }
 

@@ -138,7 +138,10 @@ impl Session for OneShotSession {
         }
         self.gather(&mut gathered)?;
         drop((log, wire));
-        let (end, fault) = self.end(watched, &mut gathered, &stderr).await;
+        let (end, fault) = match SessionRecords::spent(&mut self.records, limits).await {
+            true => (TurnEnd::Interrupted, None),
+            false => self.end(watched, &mut gathered, &stderr).await,
+        };
         let usage = self.usage().await;
         Ok(self.turn(end, fault, usage, gathered, denied_before, started))
     }

@@ -224,6 +224,21 @@ async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
     assert!(scene.told().contains("verdict: Pass"), "work that is whole counts all the same");
 }
 
+/// The CLI forbids tools when the credits that it was given are used up, by its own count.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_the_cli_cuts_off_for_its_credits_is_a_limit_and_no_failed_attempt() {
+    let cut = Box::new(|_: &super::work_tree::WorkTree| Turn {
+        end: TurnEnd::Interrupted,
+        ..Turn::default()
+    });
+    let mut scene = TestRun::new(TASK, vec![cut]);
+    scene.limits().tokens = Some(500);
+    scene.limits().credits = Some(30_000);
+    let limit = Limit::AiCredits;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    assert!(!scene.told().contains("verdict: Fail"), "{}", scene.told());
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
     let slow = Box::new(|place: &super::work_tree::WorkTree| {

@@ -435,6 +435,41 @@ async fn the_tokens_of_a_turn_without_an_answer_are_those_of_the_cli_s_records()
     assert_eq!((turn.end, turn.usage.map(|usage| usage.total)), (TurnEnd::Lost, Some(110)));
 }
 
+/// Its limit of credits is soft: it forbids tools, or models, and ends the turn.
+#[tokio::test]
+async fn a_turn_that_the_cli_ends_for_its_credits_is_cut_off_if_they_are_limited() {
+    let skipped = "Tool execution was skipped because the session limits were reached.";
+    let reached = "Session limit reached. Increase or unset the session limit to continue.";
+    let tool = json!({"success": false, "error": {"message": skipped}});
+    let model = json!({"errorType": "query", "message": reached});
+    // What a tool printed is no word of the CLI's.
+    let printed = json!({"success": true, "result": {"content": skipped}});
+    for (kind, data, credits, cut) in [
+        ("tool.execution_complete", &tool, Some(30_000), true),
+        ("session.error", &model, Some(30_000), true),
+        ("tool.execution_complete", &tool, None, false),
+        ("tool.execution_complete", &printed, Some(30_000), false),
+    ] {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let line = json!({"type": kind, "data": data}).to_string() + "\n";
+        std::fs::write(folder.join("events.jsonl"), line).expect("records");
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
+        scene.home = Some(home.path().to_owned());
+        let limits = TurnLimits { credits, ..limits() };
+        let (turn, ()) = tokio::join!(scene.turn_within(limits), async {
+            peer.hello().await;
+            peer.open().await;
+            let prompt = peer.prompted().await;
+            peer.end_turn(&prompt).await;
+        });
+        let turn = turn.expect("recorded");
+        let end = if cut { TurnEnd::Interrupted } else { TurnEnd::EndTurn };
+        assert_eq!((turn.end, turn.fault), (end, None), "{kind} {data} {credits:?}");
+    }
+}
+
 #[tokio::test]
 async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_against_them() {
     let say = async |peer: &mut Peer, words: &str| {
