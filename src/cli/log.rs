@@ -13,11 +13,14 @@ use super::print::{Unarmed, complain};
 use super::runtime::runtime;
 use super::told::{last_told, unreadable};
 use crate::engine::runs_of;
-use crate::events::{JOURNAL_FILE, JournalLine, follow, journals, read};
+use crate::events::{JOURNAL_FILE, JournalLine, follow, journals, read_but};
 use crate::model::{Event, EventKind, ExitCode, Reporter};
 use crate::report::{Detail, Json, Plain, StreamLines, details};
 use crate::sys::clock::Clock;
 use crate::task::TaskError;
+
+/// Kinds of events that have no line; `tool_decided` if it allows a call.
+const SILENT: [&str; 4] = ["activity", "prompt_sent", "tool_decided", "tool_finished"];
 
 /// Prints a run's events.
 pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failure> {
@@ -58,7 +61,9 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
             .map_err(unreadable)?;
         return Ok(0);
     }
-    let damage = read(&journal, |line| match show(line) {
+    // What has no line in a text need not be parsed.
+    let skips = |kind: &str| is_text && SILENT.contains(&kind);
+    let damage = read_but(&journal, skips, |line| match show(line) {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     });

@@ -7,9 +7,11 @@ use super::context::{RepoContext, TaskContext};
 use super::environment::redactor;
 use super::failure::Failure;
 use super::log::journal;
-use super::print::{annotate, say, say_json};
+use super::print::{annotate, say, say_as_is};
 use super::step::to_file;
 use super::told::{Told, nothing_yet, unreadable};
+use serde_json::Value;
+
 use crate::engine::layout_of;
 use crate::events::{Rollup, first};
 use crate::model::EventKind;
@@ -26,7 +28,16 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
     let path = journal(&place, directory, args.of.as_deref())?;
     let night = night(&place, directory, &path)?;
     if args.json {
-        say_json(&serde_json::to_value(&night).unwrap_or_default());
+        let mut value = serde_json::to_value(&night).unwrap_or_default();
+        drop(night);
+        // A copy of all iterations of a long run at once takes much memory.
+        let rows = value.get_mut("iterations").map(Value::take).unwrap_or_default();
+        let Value::Array(rows) = rows else { return Ok(0) };
+        let rows = rows.into_iter().map(|row| redactor().redact_json(&row)).collect();
+        let mut value = redactor().redact_json(&value);
+        value["iterations"] = rows;
+        say_as_is(&serde_json::to_string_pretty(&value).unwrap_or_default());
+        return Ok(0);
     } else if args.md {
         let page = redactor().redact_str(&markdown(&night)).into_owned();
         say(&page);

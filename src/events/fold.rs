@@ -253,7 +253,7 @@ impl RunView {
                 Answer::Allow => {}
                 Answer::Deny => self.count(|counters| counters.denied += 1),
             },
-            EventKind::ToolFinished { .. } => self.count(|counters| counters.tool_calls += 1),
+            EventKind::ToolFinished { .. } => self.calls_finished(1),
             EventKind::TurnEnded { turn, .. } => {
                 self.whole = whole(turn);
                 self.count(|counters| counters.context = turn.context.or(counters.context));
@@ -410,6 +410,11 @@ impl RunView {
             VerdictResult::Fail => known.failed += 1,
             VerdictResult::Held | VerdictResult::Blocked | VerdictResult::Inconclusive => {}
         }
+    }
+
+    /// Counts calls that ended.
+    pub(super) fn calls_finished(&mut self, calls: u64) {
+        self.count(|counters| counters.tool_calls += calls);
     }
 
     fn count(&mut self, add: impl Fn(&mut Counters)) {

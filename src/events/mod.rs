@@ -26,6 +26,6 @@ pub use fold::{
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
 pub use live::{Doing, LiveView, Work};
-pub use replay::{Replay, find, first, last, read, replay};
+pub use replay::{Replay, find, first, last, read, read_but, replay};
 pub use rollup::{DenialRow, IterationRow, Rollup};
 pub use run_name::run_id_after;

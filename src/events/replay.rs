@@ -8,6 +8,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::journal::allows;
 use super::{Journal, JournalError, JournalLine, RunView};
 use crate::model::Event;
 
@@ -34,12 +35,28 @@ pub struct Replay {
 /// [`JournalError::Read`] if the file cannot be read.
 pub fn read(
     path: &Path,
+    each: impl FnMut(JournalLine) -> ControlFlow<()>,
+) -> Result<Option<String>, JournalError> {
+    read_but(path, |_| false, each)
+}
+
+/// The same without the kinds of events that `skips` names; of decisions, without those that allow
+/// a call.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_but(
+    path: &Path,
+    skips: impl Fn(&str) -> bool,
     mut each: impl FnMut(JournalLine) -> ControlFlow<()>,
 ) -> Result<Option<String>, JournalError> {
     let mut journal = Journal::open(path)?;
     let mut damage = None;
     loop {
-        match journal.read_line() {
+        match journal.read_line_but(|kind, text| match kind {
+            "tool_decided" => skips(kind) && allows(text),
+            other => skips(other),
+        }) {
             Ok(Some(line)) => {
                 if each(line).is_break() {
                     return Ok(damage);

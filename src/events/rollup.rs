@@ -3,6 +3,7 @@
 //!
 //! Invariant: pure, and the only place that counts for reports.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::fold::RunView;
-use super::replay::read;
+use super::replay::{last, read_but};
 use super::{JournalError, JournalLine};
 use crate::model::{
     Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, Usage,
@@ -82,22 +83,42 @@ impl Rollup {
     /// # Errors
     /// [`JournalError::Read`] if the file cannot be read.
     pub fn read(journal: &Path) -> Result<Self, JournalError> {
-        let mut rollup = Self::default();
-        rollup.damage = read(journal, |line| {
+        let (mut rollup, finished) = (Self::default(), Cell::new(0));
+        let skips = |kind: &str| match kind {
+            "tool_finished" => {
+                finished.set(finished.get() + 1);
+                true
+            }
+            other => matches!(other, "activity" | "check_finished" | "tool_decided"),
+        };
+        rollup.damage = read_but(journal, skips, |line| {
             match line {
-                JournalLine::Event(event) => rollup.apply(&event),
+                JournalLine::Event(event) => {
+                    rollup.view.calls_finished(finished.take());
+                    rollup.apply(&event);
+                }
                 JournalLine::Unknown { .. } => {}
             }
             ControlFlow::Continue(())
         })?;
+        rollup.view.calls_finished(finished.take());
+        if let (None, Some(event)) = (&rollup.view.end, last(journal)?) {
+            rollup.heard(&event);
+        }
         Ok(rollup)
+    }
+
+    /// The run is alive at this event.
+    fn heard(&mut self, event: &Event) {
+        if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {
+            row.ended = event.time;
+        }
+        self.view.last_event = Some((event.seq, event.time));
     }
 
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
-        if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {
-            row.ended = event.time;
-        }
+        self.heard(event);
         self.view.apply(event);
         match &event.kind {
             EventKind::RunStarted { sandbox, .. } => self.sandbox = *sandbox,
