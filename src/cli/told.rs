@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
 use crate::engine::{
-    did_work, is_about_held_work, lesson_about, load_state, runs_of, skipped, standings,
+    did_work, is_about_held_work, lesson_about, load_state, runs_of, sign_about, skipped, standings,
 };
 use crate::events::{IterationRow, JournalError, Rollup, RunStatus, last};
 use crate::model::{CriterionSummary, EventKind, ExitCode, Task, TaskState, VerdictResult};
@@ -117,8 +117,16 @@ impl<'a> Told<'a> {
                 it.reason = None;
             } else if criterion.checked && proof(criterion, &self.state).is_some() {
                 it.reason = None;
+            } else if it.reason.is_none() && it.standing == "stuck" {
+                // The run that tried it last is not this one.
+                it.reason = sign_about(self.at.place.root(), &self.at.layout, &it.text);
             }
         }
+    }
+
+    fn is_proven(&self, line: usize) -> bool {
+        let mut criteria = self.task.criteria.iter().filter(|known| known.line == line);
+        criteria.any(|criterion| proof(criterion, &self.state).is_some())
     }
 
     /// The report of its last run.
@@ -133,6 +141,10 @@ impl<'a> Told<'a> {
             None => {
                 let mut night = self.recorded(journal, run, standings(&self.task, &self.state))?;
                 self.explain(&mut night.criteria);
+                let done = |it: &NightCriterion| it.checked && self.is_proven(it.line);
+                if night.exit_code != Some(0) && night.criteria.iter().all(done) {
+                    night.next.retain(|next| next.starts_with("review"));
+                }
                 if !self.state.criteria.iter().any(|entry| entry.held.is_some()) {
                     night.next.retain(|next| !is_about_held_work(next));
                 }

@@ -133,7 +133,9 @@ impl Ledger {
         let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
         self.tell_left(&left)?;
         self.state.attempt_refs = saved.number.saturating_add(1);
-        self.notice(&format!("uncommitted work is saved under {}", saved.name))
+        self.notice(&format!("uncommitted work is saved under {}", saved.name))?;
+        self.unfinished = Some(saved.name);
+        Ok(())
     }
 
     fn summary(&self, outcome: &Outcome) -> RunSummary {
@@ -161,6 +163,8 @@ impl Ledger {
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());
+        let unfinished = self.unfinished.as_ref();
+        steps.extend(unfinished.map(|name| format!("see the unfinished work: git show {name}")));
         if matches!(outcome, Outcome::Stuck { .. }) {
             let helps = |it: &RefusedCommit| format!("{}; {}", it.what(), it.hint());
             steps.extend(self.commit_hooks.iter().map(helps));
@@ -180,6 +184,13 @@ impl Ledger {
             }
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 steps.push(format!("continue where it stopped: {again}"));
+                let waits = |it: &CriterionState| it.blocked || it.is_blocked_by().is_some();
+                if self.state.criteria.iter().any(waits) {
+                    steps.push(format!(
+                        "let it try stuck and blocked criteria again, once their cause is gone: \
+                         {retry}"
+                    ));
+                }
                 if !self.passed_from.is_empty() {
                     let pr = pr.as_ref().map(|pr| format!("; hand it over: {pr}"));
                     steps.push(format!("review what passed: {review}{}", pr.unwrap_or_default()));

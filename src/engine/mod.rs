@@ -82,6 +82,6 @@ pub use resume::resume;
 pub use resumed::Resumed;
 pub use run::{Run, RunParts};
 pub use state::{BrokenState, StoredState, load as load_state};
-pub use stuck::criterion_name;
+pub use stuck::{criterion_name, sign_about};
 pub use supervisor::{PremiumOf, Starter, WorkerParts};
 pub use wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};

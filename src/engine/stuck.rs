@@ -1,6 +1,8 @@
 //! A criterion that used up its attempts: its sign, its saved attempts, and the end of the run
 //! or the next criterion.
 
+use std::path::Path;
+
 use sha2::{Digest as _, Sha256};
 
 use super::EngineError;
@@ -13,7 +15,7 @@ use crate::model::{
     Task,
 };
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::GUARDRAILS;
+use crate::verify::{GUARDRAILS, Layout};
 
 impl Ledger {
     /// Blocks the criterion of an iteration. Returns the outcome if the run stops.
@@ -201,6 +203,15 @@ impl Ledger {
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
+}
+
+/// Why a criterion got stuck, as its sign in a task's guardrails says.
+pub fn sign_about(root: &Path, layout: &Layout, criterion: &str) -> Option<String> {
+    let text = std::fs::read_to_string(root.join(layout.file(GUARDRAILS))).ok()?;
+    let head = format!("- Criterion '{criterion}' caused loop (");
+    let sign = text.lines().rfind(|line| line.starts_with(&head))?;
+    let (_, why) = sign[head.len()..].split_once("): ")?;
+    Some(why.split(" Also, the guard denied ").next().unwrap_or(why).to_owned())
 }
 
 /// The name of a criterion in a matrix and on a command line: its `id`, unless that could be a line.

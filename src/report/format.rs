@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use console::{measure_text_width, truncate_str};
 use serde_json::Value;
 
+use crate::events::DenialRow;
 use crate::model::{
     CheckResult, CheckStatus, Credits, CriterionKey, EventKind, Evidence, Finding, Limit, OnStuck,
     Outcome, Proof, Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
@@ -92,10 +93,15 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// A finding, a denial, a notice: its first line whole, because it ends with what helps. An excerpt
-/// that follows is shown as far as a sentence has room.
+/// that follows is shown as far as a sentence has room, without lines that the first one quotes.
 pub fn message(text: &str) -> String {
-    let first = shown(text.lines().next().unwrap_or_default(), MESSAGE);
-    if measure_text_width(&first) < SENTENCE { sentence(text) } else { first }
+    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let first = shown(head, MESSAGE);
+    if measure_text_width(&first) >= SENTENCE {
+        return first;
+    }
+    let rest = rest.lines().filter(|line| !head.contains(line.trim()));
+    sentence(&[head].into_iter().chain(rest).collect::<Vec<_>>().join("\n"))
 }
 
 /// `1 commit`, `2 commits`.
@@ -150,6 +156,12 @@ pub(super) fn denial(tool: &str, input: &Value, rule: &str, reason: &str) -> Str
         return format!("  {}", message(reason));
     }
     format!("  denied: {}: {} ({})", call(tool, input), message(reason), sentence(rule))
+}
+
+/// Why a rule denied calls, without the name of the rule.
+pub(super) fn why_denied(row: &DenialRow) -> &str {
+    let reason = row.reason.strip_prefix("Denied (").and_then(|rest| rest.strip_prefix(&*row.rule));
+    reason.and_then(|rest| rest.strip_prefix("): ")).unwrap_or(&row.reason)
 }
 
 /// A tool call: its tool, and its command or path where it has one.
@@ -362,7 +374,7 @@ pub(super) fn standing(kind: &EventKind) -> Option<String> {
 pub(super) fn standing_below(kind: &EventKind) -> Option<String> {
     let mut kind = kind.clone();
     if let EventKind::CriterionBlocked { denied: Some(denied), .. } = &mut kind {
-        denied.truncate(denied.find(": ").unwrap_or(denied.len()));
+        denied.truncate(denied.find([',', ':']).unwrap_or(denied.len()));
     }
     standing(&kind)
 }
@@ -490,6 +502,27 @@ mod tests {
             "a␛[2Jb c\u{fffd}d\u{fffd}e f␡"
         );
         assert_eq!(one_line("  \n "), "");
+    }
+
+    #[test]
+    fn nothing_is_said_twice_in_a_line() {
+        let found = "`make` failed. Its output says: no such file.\nno such file\n2 errors";
+        assert_eq!(message(found), "`make` failed. Its output says: no such file. 2 errors");
+        let (rule, reason) = ("git.push".to_owned(), "Denied (git.push): `git push` sends");
+        let mut row = DenialRow { rule, count: 2, reason: reason.to_owned() };
+        assert_eq!(why_denied(&row), "`git push` sends");
+        "git.push".clone_into(&mut row.reason);
+        assert_eq!(why_denied(&row), "git.push");
+        let denied =
+            "the guard denied 9 calls, most often (6 times): Denied (git.push): `git push`";
+        let stuck = EventKind::CriterionBlocked {
+            criterion: CriterionKey { text: "a".to_owned(), occurrence: 0 },
+            then: OnStuck::Skip,
+            kept: None,
+            denied: Some(denied.to_owned()),
+        };
+        let said = standing_below(&stuck).expect("a line");
+        assert!(said.ends_with("skipping it; the guard denied 9 calls"), "{said}");
     }
 
     #[test]

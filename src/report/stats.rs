@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::format::{count, credits, duration, grouped, message};
+use super::format::{count, credits, duration, grouped, message, why_denied};
 use crate::events::{DenialRow, IterationRow, Rollup};
 use crate::model::{Credits, CriterionKey, Usage, VerdictResult};
 
@@ -159,7 +159,7 @@ impl Stats {
         }
         for row in &self.denials {
             let _infallible =
-                writeln!(out, "  {} × {}: {}", row.count, row.rule, message(&row.reason));
+                writeln!(out, "  {} × {}: {}", row.count, row.rule, message(why_denied(row)));
         }
         out.trim_end().to_owned()
     }

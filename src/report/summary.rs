@@ -127,7 +127,7 @@ pub fn counted(criteria: &[CriterionSummary]) -> String {
 }
 
 /// `5 proven, 2 committed without a check`.
-fn standings(criteria: &[CriterionSummary]) -> String {
+pub(super) fn standings(criteria: &[CriterionSummary]) -> String {
     let number = |word: &str| {
         criteria.iter().filter(|criterion| standing(criterion).1 == word).count() as u64
     };

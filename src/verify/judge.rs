@@ -481,7 +481,7 @@ impl Case<'_> {
         } else if has(Weight::Unclear) {
             VerdictResult::Inconclusive
         } else if let Some(why) = self.blocked_by() {
-            let message = format!("Blocked ({why}).");
+            let message = format!("{why}.");
             self.findings.retain(|finding| finding.weight == Weight::Said);
             let finding = Finding { kind: FindingKind::Blocked, weight: Weight::Held, message };
             self.findings.insert(0, finding);

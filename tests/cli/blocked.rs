@@ -54,7 +54,12 @@ fn a_contradiction_is_blocked_with_its_reason_and_no_attempt() {
             assert!(repo.task().contains(mark), "{file} {then}: {}", repo.task());
             assert_eq!(repo.status(), "", "{file} {then}");
             let status = repo.ralph(&["status", "demo"]);
-            assert!(status.stdout.contains(&format!("blocked {said}")), "{}", status.stdout);
+            let check = repo.ralph(&["check", "demo"]);
+            let (_, criteria) = status.stdout.split_once("\nCriteria\n").expect("criteria");
+            for text in [criteria, &check.stdout] {
+                assert!(text.contains(&format!("blocked {said}\n")), "{text}");
+                assert_eq!(text.matches(REASON).count(), 1, "{text}");
+            }
         }
     }
 }

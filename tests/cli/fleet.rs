@@ -114,6 +114,8 @@ fn land(hub: &Repo, bundles: &[&str]) -> Value {
     let ran = prover.ralph(&[&["land", "--task", "demo", "--json"], bundles].concat());
     assert!(matches!(ran.code, Some(0 | 4)), "{:?} {}", ran.code, ran.stderr);
     assert_eq!(prover.status(), "");
+    let status = prover.ralph(&["status", "demo"]).stdout;
+    assert!(!status.contains("iteration limit"), "{status}");
     let answer = ran.json();
     assert_eq!(answer["tip"], prover.git(&["rev-parse", "HEAD"]).trim());
     prover.git(&["push", "--quiet", "origin", "main", "refs/ralph/*:refs/ralph/*"]);

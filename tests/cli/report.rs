@@ -132,6 +132,27 @@ fn status_report_and_check_say_the_same_of_each_criterion() {
 }
 
 #[test]
+fn a_stuck_criterion_keeps_its_reason_when_a_later_run_works_on_others() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replace("{write: {path: b.txt, text: b}}, ", "");
+    let flags = ["--sandbox=off", "--stuck-threshold", "1", "--on-stuck", "skip"];
+    let first = repo.run(&script, &[&flags[..], &["--max-iterations", "2"]].concat());
+    assert_eq!(first.code, Some(3), "{}", first.stderr);
+    let next = repo.ralph(&["status", "demo"]).stdout;
+    assert!(next.contains(" once their cause is gone: ralph-copilot retry demo\n"), "{next}");
+    assert_eq!(repo.run(&script, &flags).code, Some(4));
+    for command in ["status", "report", "check"] {
+        let text = repo.ralph(&[command, "demo"]).stdout;
+        let said = "stuck after 1 attempt\n             `test -e b.txt` ended with exit code 1.\n";
+        assert!(text.contains(said), "{command}: {text}");
+    }
+    let text = report(&repo, &["demo"]).stdout;
+    let (_, time) = text.split_once("\nTimeline\n").expect("a timeline");
+    let line = time.lines().next().expect("a line");
+    assert!(line.contains("  iteration 3  ") && line.ends_with("  pass     c is there"), "{line}");
+}
+
+#[test]
 fn nothing_in_a_report_is_live() {
     let repo = Repo::new(HOSTILE);
     let flags = ["--stuck-threshold", "1", "--on-stuck", "skip", "--sandbox=off"];

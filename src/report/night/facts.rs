@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::events::{DenialRow, IterationRow, Rollup, RunStatus};
 use crate::model::{
-    CheckResult, CommitSeen, CriterionSummary, Oid, Outcome, RunSummary, Tier, VerdictResult,
+    CheckResult, CommitSeen, CriterionSummary, Limit, Oid, Outcome, RunSummary, Tier, VerdictResult,
 };
 use crate::report::format::{count, details};
 use crate::report::summary::{self, standing};
@@ -103,6 +103,11 @@ impl NightCriterion {
         Some(&self.said)
             .filter(|said| ![self.standing, "proven by its check"].contains(&said.as_str()))
     }
+
+    /// Why it is not done, unless its standing says that.
+    pub fn why(&self) -> Option<&String> {
+        self.reason.as_ref().filter(|why| !self.said.contains(why.trim_end_matches('.')))
+    }
 }
 
 /// A run against the one before it.
@@ -192,7 +197,25 @@ fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String 
     if matches!(end.outcome, Outcome::Stuck { .. }) && held(&end.summary.criteria) && !waits {
         return "The work that it held was accepted or given back since.".to_owned();
     }
+    let stopped = matches!(
+        end.outcome,
+        Outcome::LimitReached { .. } | Outcome::Stuck { .. } | Outcome::Interrupted { .. }
+    );
+    if stopped && all_done(now) && !all_done(&end.summary.criteria) {
+        return format!("Done since: {}", summary::standings(now));
+    }
+    let most = run.view.start.as_ref().map_or(0, |start| start.max_iterations);
+    if end.outcome == (Outcome::LimitReached { limit: Limit::Iterations })
+        && end.summary.iterations < most
+    {
+        return "It took what was handed in; no agent worked.".to_owned();
+    }
     summary::ended(&end.outcome, &end.summary)
+}
+
+/// Is nothing left to do?
+fn all_done(criteria: &[CriterionSummary]) -> bool {
+    !criteria.is_empty() && criteria.iter().all(|it| it.checked && it.proof.is_some())
 }
 
 /// The criteria of a report, those that wait for a human first.

@@ -7,7 +7,7 @@ use super::inert::escaped;
 use super::text::since;
 use super::timeline;
 use crate::model::CheckResult;
-use crate::report::format::{duration, millis};
+use crate::report::format::{duration, millis, why_denied};
 
 const STYLE: &str = include_str!("night.css");
 
@@ -54,7 +54,7 @@ pub fn html(night: &Night) -> String {
     out.push_str("<h2>Criteria</h2>\n");
     night.criteria.iter().for_each(|it| criterion(&mut out, it));
     let denied =
-        night.denials.iter().map(|it| format!("{} × {}: {}", it.count, it.rule, it.reason));
+        night.denials.iter().map(|it| format!("{} × {}: {}", it.count, it.rule, why_denied(it)));
     list(&mut out, "Denied", &denied.collect::<Vec<_>>());
     iterations(&mut out, night);
     list(&mut out, "Notes", &night.notices);
@@ -70,7 +70,7 @@ fn criterion(out: &mut String, it: &NightCriterion) {
         escaped(&it.text)
     );
     let said = it.more_said();
-    for text in said.into_iter().chain(&it.reason).chain(&it.next) {
+    for text in said.into_iter().chain(it.why()).chain(&it.next) {
         let _infallible = writeln!(out, "<p>{}</p>", escaped(text));
     }
     if !it.commits.is_empty() {

@@ -6,7 +6,7 @@ use super::facts::{Night, NightCriterion};
 use super::inert::{block, span};
 use super::text::since;
 use crate::model::PathChange;
-use crate::report::format::{duration, millis};
+use crate::report::format::{duration, millis, why_denied};
 
 /// Characters of a pull request's body.
 const MOST: usize = 60_000;
@@ -48,7 +48,7 @@ pub fn markdown(night: &Night) -> String {
     let denied = night
         .denials
         .iter()
-        .map(|row| format!("{} × {}: {}", row.count, span(&row.rule), span(&row.reason)));
+        .map(|row| format!("{} × {}: {}", row.count, span(&row.rule), span(why_denied(row))));
     list(&mut out, "Denied", denied.collect());
     let rows = night.iterations.iter().map(|row| {
         let worker = row.worker.map(|it| format!("worker {it}, ")).unwrap_or_default();
@@ -64,7 +64,7 @@ fn criterion(it: &NightCriterion) -> String {
     let mut out = format!("- **{}** {}", it.standing, span(&it.text));
     out.push('\n');
     let said = it.more_said();
-    for text in said.into_iter().chain(&it.reason).chain(&it.next) {
+    for text in said.into_iter().chain(it.why()).chain(&it.next) {
         let _infallible = writeln!(out, "  - {}", span(text));
     }
     for commit in &it.commits {

@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 
 use super::facts::{Night, NightCriterion};
-use crate::events::RunStatus;
-use crate::report::format::{harmless, message, one_line, shown};
+use super::timeline::word;
+use crate::events::{IterationRow, RunStatus};
+use crate::report::format::{duration, harmless, message, millis, one_line, shown, why_denied};
 
 /// Criteria that are listed; more are counted.
 const LISTED: usize = 200;
 /// Criteria, and lines of other lists, on one screen.
 const ON_SCREEN: usize = 20;
 const SHORT: usize = 5;
+/// Columns of a text in a list.
+const SHOWN: usize = 70;
 
 /// Writes the report as plain text, without a line break at the end.
 pub fn text(night: &Night) -> String {
@@ -26,7 +29,8 @@ pub fn text(night: &Night) -> String {
     }
     lines.extend(more(&night.criteria, LISTED));
     section(&mut out, "Criteria", lines);
-    section(&mut out, "Denied", denied(night));
+    section(&mut out, "Timeline", timeline(night));
+    section(&mut out, "Denied", denied(night, false));
     section(&mut out, "Not checked", night.unchecked.clone());
     section(&mut out, "Lessons", night.lessons.iter().map(|it| message(it)).collect());
     section(&mut out, "Next", night.next.iter().map(|next| one_line(next)).collect());
@@ -39,7 +43,7 @@ pub fn screen(night: &Night, doing: &[String]) -> String {
     let mut out = head(night);
     doing.iter().for_each(|line| out += &format!("  {line}\n"));
     section(&mut out, "Criteria", criteria_lines(&night.criteria));
-    section(&mut out, "Denied", short(denied(night)));
+    section(&mut out, "Denied", short(denied(night, true)));
     section(&mut out, "Lessons", short(night.lessons.iter().map(|it| shown(it, 150)).collect()));
     section(&mut out, "Next", night.next.iter().map(|next| one_line(next)).collect());
     out.trim_end().to_owned()
@@ -90,9 +94,32 @@ fn head(night: &Night) -> String {
     out
 }
 
-fn denied(night: &Night) -> Vec<String> {
+/// The denials by rule, on a screen without the advice.
+fn denied(night: &Night, on_screen: bool) -> Vec<String> {
+    let why = |row| match why_denied(row).split_once(". Nothing was run") {
+        Some((why, _)) if on_screen => shown(why, SHOWN),
+        _ => message(why_denied(row)),
+    };
     let rows = night.denials.iter();
-    rows.map(|row| format!("{} × {}: {}", row.count, row.rule, message(&row.reason))).collect()
+    rows.map(|row| format!("{} × {}: {}", row.count, row.rule, why(row))).collect()
+}
+
+/// A line for each iteration, of many the last ones.
+fn timeline(night: &Night) -> Vec<String> {
+    let earlier = night.iterations.len().saturating_sub(LISTED);
+    let line = |row: &IterationRow| {
+        let worker = row.worker.map(|it| format!("worker {it}  ")).unwrap_or_default();
+        format!(
+            "{}  {worker}iteration {:<3}  {:>11}  {:<7}  {}",
+            row.began.format("%T"),
+            row.iteration,
+            duration(millis(row.began, row.ended)),
+            word(row),
+            shown(&row.criterion.text, SHOWN)
+        )
+    };
+    let left_out = (earlier > 0).then(|| format!("… {earlier} earlier ones"));
+    left_out.into_iter().chain(night.iterations[earlier..].iter().map(line)).collect()
 }
 
 /// What follows a criterion's own line begins here.
@@ -114,7 +141,7 @@ fn lines_of(it: &NightCriterion, whole: bool) -> Vec<String> {
     let mark = if it.checked { "x" } else { " " };
     let said = if it.said == "open" { String::new() } else { format!("  {}", it.said) };
     let mut lines = vec![format!("{:>3}  [{mark}] {}{said}", it.line, shown(&it.text, 100))];
-    let reason = it.reason.iter().flat_map(|why| match whole {
+    let reason = it.why().into_iter().flat_map(|why| match whole {
         true => harmless(why).lines().map(str::to_owned).collect(),
         false => vec![message(why)],
     });

@@ -61,6 +61,10 @@ fn each_signal_ends_the_run_with_its_code_and_leaves_all_in_order() {
         assert_eq!(repo.task(), THREE);
         let kept = repo.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
         assert_eq!(kept, "half");
+        let told = repo.ralph(&["status", "demo"]).stdout;
+        assert!(
+            told.contains("\n  see the unfinished work: git show refs/ralph/demo/attempts/2\n")
+        );
         // And the next run goes on as if nothing had been.
         let next = repo.run(HONEST, &[]);
         assert_eq!(next.code, Some(0), "{}", next.stderr);
