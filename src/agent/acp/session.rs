@@ -208,14 +208,15 @@ impl AcpSession {
         }
     }
 
-    /// Has the agent given no sign that it works on the prompt?
+    /// Has the agent given no sign that it works on the prompt, or told of a failed request last?
     fn is_silent(&self) -> bool {
-        let answers = self.channel.updates.with(self.id.as_str(), |seen| seen.answers);
-        !answers && self.channel.gate.asked() == 0 && self.channel.gate.denied() == 0
+        let read = |seen: &mut SessionState| (seen.answers, seen.told.is_some());
+        let (answers, told) = self.channel.updates.with(self.id.as_str(), read);
+        told || !answers && self.channel.gate.asked() == 0 && self.channel.gate.denied() == 0
     }
 
-    /// The failure of an agent that waits without a word: what it says when it is told to stop, or
-    /// said on stderr, explains it, such as a rate limit.
+    /// The failure of an agent that waits without a word: what it said before, says when it is told
+    /// to stop, or said on stderr, explains it, such as a rate limit.
     fn silence(
         &self,
         seconds: u64,
@@ -223,8 +224,10 @@ impl AcpSession {
     ) -> Option<Fault> {
         let stderr = self.channel.stderr.text();
         let silent = AgentError::Silent { operation: "session/prompt", seconds, stderr };
+        let told = self.channel.updates.with(self.id.as_str(), |seen| seen.told.take());
         let said = answered.and_then(|answer| answer.as_ref().err()).map(answers::fault);
-        said.filter(|fault| explains_loss(fault.class)).or_else(|| silent.fault())
+        let explains = |fault: &Fault| explains_loss(fault.class);
+        told.filter(explains).or(said.filter(explains)).or_else(|| silent.fault())
     }
 
     /// Records the calls that ended, and collects calls that were not allowed and other reasons

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::convert::{self, ArgumentSource, CallDetails, CallUpdate, ObservedCall};
 use crate::agent::LastWords;
 use crate::agent::call_log::{CallLog, LoggedCall};
-use crate::model::{CallStatus, ContextFill};
+use crate::model::{CallStatus, ContextFill, Fault};
 
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
@@ -36,6 +36,8 @@ pub(super) struct SessionState {
     pub(super) log: CallLog<CallDetails>,
     /// The reason of a denial, if the agent did nothing more after it.
     pub(super) cut: Option<String>,
+    /// The failed request that it told of, if it did nothing more after that.
+    pub(super) told: Option<Fault>,
     /// The mode or setting that it changed to, if the agent does not ask there.
     pub(super) widened: Option<String>,
 }
@@ -54,6 +56,7 @@ impl SessionState {
             words: LastWords::default(),
             log: CallLog::default(),
             cut: None,
+            told: None,
             widened: None,
         }
     }
@@ -73,7 +76,7 @@ impl SessionState {
         self.words.say(text);
         let of_the_cli = text.starts_with("Error: ") || text.starts_with("Info: ");
         if !of_the_cli && !text.trim().is_empty() {
-            self.cut = None;
+            self.goes_on();
         }
         if text.len() > SAID {
             self.said.clear();
@@ -125,8 +128,13 @@ impl SessionState {
         call
     }
 
+    /// Notes that the model does something more.
+    pub(super) fn goes_on(&mut self) {
+        (self.cut, self.told) = (None, None);
+    }
+
     fn begin(&mut self, id: &str) -> Option<usize> {
-        self.cut = None;
+        self.goes_on();
         self.words.clear();
         self.log.begin(id, CallDetails::default())
     }

@@ -20,7 +20,7 @@ use super::convert::{CallUpdate, ObservedCall};
 use super::modes::ModePromise;
 use super::session_state::SessionState;
 use super::{convert, modes};
-use crate::agent::AgentKind;
+use crate::agent::{AgentKind, classify_json};
 use crate::model::ContextFill;
 
 /// How often, and how many times, to look for the announcement of a call that is asked for.
@@ -164,8 +164,11 @@ impl Updates {
                 content: ContentBlock::Text(text),
                 ..
             }) => return seen.say(&text.text),
-            SessionUpdate::AgentThoughtChunk(_) => {
-                seen.cut = None;
+            SessionUpdate::AgentThoughtChunk(_) => return seen.goes_on(),
+            // Codex tells there of a request to its model that it will send again.
+            SessionUpdate::SessionInfoUpdate(info) => {
+                let told = info.meta.iter().flat_map(|meta| meta.values()).find_map(classify_json);
+                seen.told = told.or(seen.told.take());
                 return;
             }
             SessionUpdate::ToolCall(call) => {

@@ -171,9 +171,8 @@ impl Signs {
                     (None, None) => {}
                 },
                 "message" | "error" | "errorMessage" | "data" | "details" | "detail" | "reason"
-                | "cause" | "description" | "body" | "response" | "title" | "error_description" => {
-                    self.take(field, deep - 1)
-                }
+                | "additionalDetails" | "cause" | "description" | "body" | "response" | "title"
+                | "error_description" => self.take(field, deep - 1),
                 // Other fields (ids, headers, a stack) do not help.
                 _ => {}
             }

@@ -30,7 +30,7 @@ patterns! {
     NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+(.*)$";
     // The bare name, as Python prints an exception without a message.
     NAME = r"^(?:[a-z_]\w*\.)*((?-i:[A-Z])\w*(?:error|exception))(?:\(\))?$";
-    PHRASE = r"^\[?(?:unhandled|uncaught|caused by|last error|unknown(?: \w+)? error|(?:(?:claude|codex|copilot|gemini|openai|opencode|anthropic) )?(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred|ran into this error)\s*(?:[:\-]|–)\s+";
+    PHRASE = r"^\[?(?:unhandled|uncaught|caused by|last error|unknown(?: \w+)? error|(?:(?:claude|codex|copilot|gemini|openai|opencode|anthropic) )?(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)(?: after \d+ retries)?|execution failed|request failed|unexpected error|an error occurred|ran into this error)\s*(?:[:\-]|–)\s+";
 
     // Words of a sentence that discusses failures instead of reporting one.
     ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";

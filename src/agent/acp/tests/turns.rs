@@ -77,6 +77,31 @@ async fn a_turn_without_a_word_is_the_agent_s_failure_and_its_stderr_says_which(
     }
 }
 
+/// Codex tells of a failed request beside its text, and waits for as long as the provider says.
+#[tokio::test(start_paused = true)]
+async fn a_failed_request_that_nothing_follows_is_the_turn_s() {
+    for goes_on in [false, true] {
+        let turn = turn(AgentKind::Other, idle(), async |peer| {
+            let prompt = peer.prompted().await;
+            peer.say("Warning: no metadata").await;
+            let error = json!({"message": "Reconnecting... 1/5", "willRetry": true,
+                "additionalDetails": "exceeded retry limit, last status: 429 Too Many Requests"});
+            let meta = json!({"codex": {"error": error}});
+            peer.update(json!({"sessionUpdate": "session_info_update", "_meta": meta})).await;
+            if goes_on {
+                peer.say("at work").await;
+            }
+            peer.expect("session/cancel").await;
+            peer.end_turn(&prompt).await;
+        })
+        .await;
+        let class = (!goes_on).then_some(FaultClass::RateLimit);
+        assert_eq!(turn.fault.map(|fault| fault.class), class);
+        let idle = TurnEnd::Stuck(Stuck::Idle(60));
+        assert_eq!(turn.end, if goes_on { idle } else { TurnEnd::Lost });
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_idle_clock_stands_still_while_a_call_is_pending_and_the_total_one_does_not() {
     let turn = turn(AgentKind::Other, idle(), async |peer| {
