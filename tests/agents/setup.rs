@@ -37,7 +37,7 @@ const ANTHROPIC: &[(&str, &str)] =
 /// The setting is for a run by root: there Codex's own sandbox does not start in another one.
 const CODEX: &[(&str, &str)] = &[(
     ".codex/config.toml",
-    "model = \"gpt-5.4\"\nmodel_provider = \"scripted\"\n\
+    "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n\
      [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\n\
      wire_api = \"responses\"\nenv_key = \"MY_API_KEY\"\n\
      [features]\nuse_legacy_landlock = true\n",
