@@ -12,7 +12,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
-use super::{environment, launch, models};
+use super::{environment, holdout, launch, models};
 use crate::config::Settings;
 use crate::engine::{NextStep, Spent, lessons_for, next, skipped, ticked_without_proof};
 use crate::gateway::DEFAULT_PORT;
@@ -40,6 +40,7 @@ pub(super) fn dry_run(
     launch::environment(command.kind, &temporary(), &[])?;
     let state = super::told::read_state(at)?;
     assemble::has_checks(at, task, settings, &state)?;
+    holdout::usable(at, (task, settings, chosen.tier))?;
     let limits = assemble::limits(settings);
     let dry = DryRun { at, plan, state };
     let only = plan.only.as_ref().map(NextStep::Work);

@@ -18,14 +18,24 @@ use crate::config::{self, LayerSettings, Settings, Source};
 use crate::engine::HoldOut;
 use crate::model::{ExitCode, ProofMode, Severity, Task, Tier};
 use crate::task;
-use crate::verify::{Derived, HoldOuts, log_hold_out};
+use crate::verify::{Derived, GitRepo, HoldOuts, log_hold_out};
 
 /// The hold-out checks of a run, or a notice that there are none for its task.
 pub(super) fn load(
     at: &TaskContext,
-    (task, settings, tier): (&Task, &Settings, Tier),
+    about: (&Task, &Settings, Tier),
     run: &str,
 ) -> Result<(Option<HoldOut>, Option<String>), Failure> {
+    let (checks, missing) = usable(at, about)?;
+    let Some(checks) = checks else { return Ok((None, missing)) };
+    Ok((Some(HoldOut { checks, log: log_of(&about.0.name, run)? }), None))
+}
+
+/// The same without the file for what they say.
+pub(super) fn usable(
+    at: &TaskContext,
+    (task, settings, tier): (&Task, &Settings, Tier),
+) -> Result<(Option<HoldOuts>, Option<String>), Failure> {
     let Some(folder) = paths::holdout_folder(settings, &at.place.cwd) else {
         return Ok((None, None));
     };
@@ -50,12 +60,18 @@ pub(super) fn load(
             );
         }
     }
-    let checks = match read(at, task, settings, &folder)? {
-        Ok(checks) => checks,
-        Err(missing) => return Ok((None, Some(missing))),
-    };
-    let holdout = HoldOut { checks, log: log_of(&task.name, run)? };
-    Ok((Some(holdout), None))
+    Ok(match read(at, task, settings, &folder)? {
+        Ok(checks) => (Some(checks), None),
+        Err(missing) => (None, Some(missing)),
+    })
+}
+
+/// What no sandbox shows: the folder, and the git folder of the repository that it lies in, whose
+/// objects hold its files.
+pub(super) fn hidden(settings: &Settings, cwd: &Path) -> impl Iterator<Item = PathBuf> {
+    let folder = paths::holdout_folder(settings, cwd);
+    let repo = folder.as_ref().and_then(|folder| GitRepo::discover(folder).ok());
+    folder.into_iter().chain(repo.map(|repo| canonical(repo.common_dir())))
 }
 
 /// The human's file for what hold-out checks say, in a folder that no sandbox shows.
@@ -114,6 +130,12 @@ fn read(
         let what = format!("{} is not outside of the repository", folder.display());
         return Err(invalid(format!("hold-out checks: {what}"))
             .hint("the agent must not see them: use a folder elsewhere"));
+    }
+    let is_ours = |repo: GitRepo| repo.common_dir() == at.place.repo.common_dir();
+    if GitRepo::discover(folder).is_ok_and(is_ours) {
+        let what = format!("{} is in another working tree of the repository", folder.display());
+        return Err(invalid(format!("hold-out checks: {what}"))
+            .hint("the agent can read what is committed there: use a folder elsewhere"));
     }
     let file = folder.join(format!("{}.md", task.name));
     for path in [file.clone(), folder.join(&task.name)] {

@@ -85,10 +85,13 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         repo.commit_paths(&branch, &files, &at.layout.state_message(), &identity)?;
     }
     for entry in state.criteria.iter().filter(|entry| stays(entry)) {
+        let listed = task.criteria.iter().find(|it| it.key == entry.key);
         complain(&format!(
             "note: {} stays blocked, since the same kind stopped it again: change it or its check, \
-             or name it",
-            entry.key.quoted()
+             and name it: ralph-copilot retry {} {}",
+            entry.key.quoted(),
+            at.layout.task(),
+            listed.map(|it| it.line.to_string()).unwrap_or_default()
         ));
     }
     if args.json {

@@ -18,7 +18,7 @@ use super::view::{
     Ground, agent_settings, credentials, git_folders, open_folder, protected_of, tokens,
     tokens_hidden, unreached, view,
 };
-use super::{agent_folders, audit, environment, openings, paths, sandbox};
+use super::{agent_folders, audit, environment, holdout, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
@@ -129,7 +129,7 @@ impl RunWalls {
         let Ground { protected, writable, editable } = ground;
         let mut view = View { protected, writable, ..view(place, scratch) };
         openings::open(&mut view, settings)?;
-        view.hidden.extend(paths::holdout_folder(settings, &place.cwd));
+        view.hidden.extend(holdout::hidden(settings, &place.cwd));
         let shown = scratch.join("shown");
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
@@ -360,6 +360,7 @@ impl RunWalls {
             Purpose::HoldOut => {
                 // The code under test is the agent's: it could send away what it sees.
                 (view.network, view.ports, view.sockets) = Default::default();
+                view.devices.retain(|device| !device.starts_with("/dev/shm"));
                 (false, true)
             }
             Purpose::FirstSetup => (true, true),

@@ -110,6 +110,7 @@ impl Ledger {
             self.learn(iteration, &evidence, &verdict)?;
         }
         let verdict_held = verdict.result == VerdictResult::Held;
+        let is_blocked = verdict.result == VerdictResult::Blocked;
         let why = verdict.findings.first().map(|it| it.message.clone()).unwrap_or_default();
         let counts = completion == Completion::Whole || proven;
         let repairs = self.repair_after(iteration, &evidence, &verdict)?;
@@ -125,6 +126,9 @@ impl Ledger {
         }
         if counts && verdict_held {
             self.hold(iteration, &why)?;
+        }
+        if counts && is_blocked {
+            self.take_attempts_off(iteration)?;
         }
         let outcome = match consequence {
             Consequence::Continue => None,

@@ -127,12 +127,22 @@ impl Ledger {
         Ok(changes.iter().any(|change| !parts.layout.is_state_file(&change.path)))
     }
 
+    /// Takes what earlier attempts at a blocked criterion committed off the branch.
+    pub(super) fn take_attempts_off(&mut self, iteration: &Iteration) -> Result<(), EngineError> {
+        if !self.has_committed(iteration)? {
+            return Ok(());
+        }
+        let saved = self.stash_attempt(iteration)?;
+        let whose = iteration.criterion.key.quoted();
+        self.notice(&format!("the commits of {whose} are off the branch: git log -p HEAD..{saved}"))
+    }
+
     /// Saves all attempts at a criterion under a ref, and puts the branch back to the commit
     /// before the first of them. The task's state files stay.
     fn stash_attempt(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
-        let message = format!("{}attempts at a stuck criterion", parts.layout.prefix());
+        let message = format!("{}attempts at a criterion", parts.layout.prefix());
         let number = self.state.attempt_refs.max(1);
         let saved = repo.save_attempt(&parts.layout, number, &message, &parts.preflight.human)?;
         self.back_to_origin(iteration)?;

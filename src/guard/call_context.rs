@@ -133,9 +133,18 @@ impl<'a> CallContext<'a> {
         tracked::ignores(self.files, &self.policy.workspace, relative)
     }
 
-    /// The names in a folder, at most `most`; none if it cannot be listed.
+    /// The names in a folder, at most `most`; none if it cannot be listed or is hidden: a denial
+    /// would say them.
     pub(super) fn list(&self, folder: &Path, most: usize) -> Vec<String> {
+        let real = || resolve(folder, self.files, &mut HashMap::new());
+        if !self.policy.hidden.is_empty() && real().is_none_or(|real| self.is_hidden(&real)) {
+            return Vec::new();
+        }
         self.files.list(folder, most).unwrap_or_default()
+    }
+
+    fn is_hidden(&self, real: &Real) -> bool {
+        self.policy.hidden.iter().any(|hidden| real.path.starts_with(hidden))
     }
 
     /// Takes from the budget of the decision.
@@ -274,8 +283,7 @@ impl<'a> CallContext<'a> {
 
     /// Neither the folder of a gateway's token nor what is in it is listed, read or changed.
     fn not_of_gateway(&self, path: &Path, real: &Real) -> Result<(), Denial> {
-        let is_hidden = self.policy.hidden.iter().any(|hidden| real.path.starts_with(hidden));
-        if is_hidden || secrets::of_gateway(path) || secrets::of_gateway(&real.path) {
+        if self.is_hidden(real) || secrets::of_gateway(path) || secrets::of_gateway(&real.path) {
             return Err(secret(path));
         }
         Ok(())

@@ -26,7 +26,7 @@ exit_codes! {
         "A limit was reached first: iterations, time or budget."
         "Run the same command again to continue, or raise the limit.";
     Stuck 4 "stuck"
-        "A criterion used up its attempts, the run finished with criteria skipped, held for review, or ticked but not proven, a check failed at the end (one of the whole task also if it failed before the work), or TASK.md kept changing."
+        "A criterion used up its attempts or is blocked, the run finished with criteria skipped, held for review, or ticked but not proven, a check failed at the end (one of the whole task also if it failed before the work), or TASK.md kept changing."
         "Do what the last lines of the run say: fix the criterion or its check, see the sign in guardrails.md, then run `ralph-copilot retry <task>`; look at held work, then `accept` or `retry` it.";
     Agent 5 "agent not usable"
         "The agent cannot be used: not found, not logged in, model unavailable, keeps dying."

@@ -46,12 +46,39 @@ impl fmt::Display for UnaskedCalls {
 
 /// The agent's model and effort in the last attempt at a criterion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(try_from = "EscalateKeys")]
 pub struct Escalate {
     /// Another model.
     pub model: Option<String>,
     /// How much the model thinks, in the agent's words.
     pub effort: Option<String>,
+}
+
+/// The keys of [`Escalate`] as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EscalateKeys {
+    model: Option<String>,
+    effort: Option<String>,
+}
+
+impl TryFrom<EscalateKeys> for Escalate {
+    type Error = String;
+
+    fn try_from(EscalateKeys { model, effort }: EscalateKeys) -> Result<Self, String> {
+        // Both become arguments of the agent.
+        let is_name = |it: &&String| {
+            !it.is_empty() && !it.starts_with('-') && !it.contains(char::is_whitespace)
+        };
+        let mut given = model.iter().chain(&effort).peekable();
+        if given.peek().is_none() {
+            return Err("`escalate` needs `model`, `effort`, or both".to_owned());
+        }
+        match given.find(|it| !is_name(it)) {
+            Some(odd) => Err(format!("`escalate` takes names, and `{odd}` is none")),
+            None => Ok(Self { model, effort }),
+        }
+    }
 }
 
 impl fmt::Display for Escalate {
@@ -227,4 +254,19 @@ pub enum Premium {
     /// None: the model is free, or the agent is not GitHub's, or it has a provider of the
     /// user's own.
     Free,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Escalate;
+
+    /// Each becomes an argument of the agent.
+    #[test]
+    fn what_escalates_is_a_name() {
+        let read = |text: &str| serde_json::from_str::<Escalate>(text).is_ok();
+        assert!(read(r#"{"effort": "high"}"#) && read(r#"{"model": "gpt-5.2"}"#));
+        for odd in ["{}", r#"{"model": ""}"#, r#"{"effort": "--yolo"}"#, r#"{"model": "a b"}"#] {
+            assert!(!read(odd), "{odd}");
+        }
+    }
 }

@@ -123,6 +123,9 @@ pub enum BlockedKind {
 }
 
 impl Blocked {
+    /// Longest reason that is kept, in characters.
+    const REASON: usize = 500;
+
     /// What a line says that has the form `BLOCKED: <kind>: <reason>`.
     pub fn said(line: &str) -> Option<Self> {
         let (kind, reason) = line.strip_prefix("BLOCKED:")?.split_once(':')?;
@@ -132,7 +135,8 @@ impl Blocked {
             "decision" => BlockedKind::Decision,
             _ => return None,
         };
-        let reason = reason.trim().trim_end_matches('.').to_owned();
+        let reason = reason.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '_');
+        let reason = reason.trim_end_matches('.').chars().take(Self::REASON).collect::<String>();
         (!reason.is_empty()).then_some(Self { kind, reason, retried: false, again: false })
     }
 }

@@ -322,7 +322,7 @@ impl Seen<'_> {
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         let last = last.trim_start_matches(['-', '*', ' ']);
         let last = last.strip_prefix(self.inputs.date).unwrap_or(last);
-        Blocked::said(last.trim_start_matches([':', ' ']))
+        Blocked::said(last.trim_start_matches([':', ' ', '*']))
     }
 }
 

@@ -139,10 +139,20 @@ impl HoldOuts {
         task: &Task,
         is_there: impl Fn(&Path) -> bool,
     ) -> bool {
-        const SAYS: [&str; 4] = ["No such file", "can't open", "cannot open", "Cannot find module"];
+        const SAYS: [&str; 7] = [
+            "No such file",
+            "can't open",
+            "cannot open",
+            "not found",
+            "Cannot find module",
+            "Could not find",
+            "No module named",
+        ];
         let says = |word: &str| {
+            let name = word.trim_start_matches("./");
+            let module = name.strip_suffix(".py").unwrap_or(name);
             let mut lines = ran.output.lines();
-            lines.any(|line| line.contains(word) && SAYS.iter().any(|said| line.contains(said)))
+            lines.any(|line| line.contains(module) && SAYS.iter().any(|said| line.contains(said)))
         };
         let is_asked_for = |word: &str| {
             let name = word.rsplit('/').next().unwrap_or(word);

@@ -100,6 +100,27 @@ fn work_beside_the_claim_is_judged() {
     }
 }
 
+/// What an earlier attempt committed is no base for the next criterion.
+#[test]
+fn the_commits_of_earlier_attempts_leave_the_branch() {
+    let (file, text, check) = PAIRS[0];
+    let repo = Repo::with(&task(file, check), &[(file, text)]);
+    let script = format!(
+        "memory: seen\nturns:\n- match: square\n  times: 1\n  steps: [{{write: {{path: odd.txt, text: odd}}}}, {{commit: odd}}]\n\
+         - match: square\n  steps: [{{progress: \"**BLOCKED: decision: {REASON}**\"}}]\n- steps: \
+         [{{write: {{path: b.txt, text: b}}}}, {{tick: \"{{criterion}}\"}}, {{commit: b}}]\n"
+    );
+    let ran = repo.run(&script, &["--on-stuck", "skip"]);
+    assert_eq!(ran.code, Some(4), "{} {}", ran.stdout, ran.stderr);
+    let why = &repo.state()["criteria"][0]["blocked_by"]["reason"];
+    assert_eq!(why, REASON, "{}", story(&repo, &ran));
+    assert!(repo.task().contains("- [x] b is there"), "{}", repo.task());
+    assert!(!repo.path("odd.txt").exists(), "the attempt is still on the branch");
+    let kept = repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/demo/attempts"]);
+    assert_eq!(repo.git(&["show", &format!("{}:odd.txt", kept.trim())]).trim(), "odd");
+    assert!(ran.stdout.contains("are off the branch"), "{}", ran.stdout);
+}
+
 #[test]
 fn retry_opens_a_blocked_criterion_once_for_each_kind() {
     let (file, text, check) = PAIRS[0];
@@ -116,6 +137,7 @@ fn retry_opens_a_blocked_criterion_once_for_each_kind() {
     assert_eq!(repo.run(&script, &[]).code, Some(4));
     let stays = repo.ralph(&["retry", "demo"]);
     assert!(stays.stderr.contains("stays blocked"), "{} {}", stays.stdout, stays.stderr);
+    assert!(stays.stderr.contains("and name it: ralph-copilot retry demo 3"), "{}", stays.stderr);
     assert!(blocked(&repo));
     assert_eq!(repo.ralph(&["retry", "demo", "3"]).code, Some(0));
     assert!(!blocked(&repo));

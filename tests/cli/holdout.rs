@@ -179,6 +179,8 @@ fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
         ("- [ ] sq\n  - verify: `tsett XMARKERX`\n", "names a program that this machine lacks"),
         ("- [ ] sq\n  - verify: `test \"XMARKERX`\n", "is a line that the shell cannot read"),
         ("- [ ] sq\n  - verify: `sh hiden_check.sh`\n", "names a file that neither the repository"),
+        ("- [ ] sq\n  - verify: `python3 -m unittest hiden.py`\n", "names a file that neither"),
+        ("- [ ] sq\n  - verify: `./hiden.sh 13`\n", "names a file that neither"),
         ("---\nverify: false\n---\n- [ ] sq\n  - verify: `false`\n", "not in the front matter"),
     ] {
         let repo = Repo::new(TASK);
@@ -189,6 +191,48 @@ fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
         assert_eq!(leaks(&repo, &ran), Vec::<String>::new(), "{list}");
         assert!(!ran.stdout.contains("iteration_started"), "{list}");
     }
+}
+
+/// Its name by a pattern, its content from the git folder around it, and its outcome by a socket.
+#[test]
+fn an_agent_that_knows_the_folder_learns_no_names_and_reads_no_commits() {
+    if !has_tier("full") {
+        return;
+    }
+    let repo = Repo::new(TASK);
+    // A sandbox shows what lies beside the build, other than `/tmp`.
+    let beside = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let outer = beside.path().canonicalize().expect("a path");
+    std::fs::create_dir_all(outer.join("sub/demo")).expect("made");
+    std::fs::write(outer.join("sub/demo.md"), LIST).expect("written");
+    std::fs::write(outer.join("sub/demo/hidden_check.sh"), HIDDEN).expect("written");
+    let git = |args: &[&str]| {
+        let name = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let mut git = std::process::Command::new("git");
+        let ran = git.arg("-C").arg(&outer).args(name).args(args).output().expect("git");
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "hold-outs"]);
+    let calls = format!(
+        "turns: [{{steps: [{{run: 'cat {0}/sub/demo/h*'}}, {{run: 'cat {0}/*/demo/*'}}, {{run: 'git \
+         -C {0} show HEAD:sub/demo/hidden_check.sh > seen.txt 2>&1; ls -a {0} {0}/.git >> seen.txt'}}]}}]",
+        outer.display()
+    );
+    let folder = outer.join("sub").display().to_string();
+    let args = ["--holdout", &folder, "--stuck-threshold", "1", "-v"];
+    let ran = repo.run(&calls, &args);
+    assert_eq!(ran.code, Some(4), "{} {}", ran.stdout, ran.stderr);
+    let told = story(&repo, &ran);
+    assert!(!format!("{told}{}{}", ran.stdout, ran.stderr).contains("hidden_check"), "{told}");
+    assert_eq!(leaks(&repo, &ran), Vec::<String>::new());
+
+    let worktree = outer.join("tree").display().to_string();
+    repo.git(&["worktree", "add", "-q", &worktree, "-b", "checks"]);
+    let ran = repo.run(&calls, &["--holdout", &worktree]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+    assert!(ran.stderr.contains("is in another working tree of the repository"), "{}", ran.stderr);
 }
 
 #[test]
@@ -216,6 +260,7 @@ fn where_a_hold_out_cannot_be_secret_the_run_is_refused() {
     refused(&["--holdout", &folder, "--proof", "tree"], "run only in proof rooms");
     let nowhere = repo.beside("nowhere").display().to_string();
     refused(&["--holdout", &nowhere], "holdout init demo");
+    refused(&["--holdout", &nowhere, "--dry-run"], "holdout init demo");
     if has_tier("partial") {
         refused(&["--holdout", &folder, "--sandbox=partial"], "in the sandbox `full` alone");
     }
@@ -309,6 +354,8 @@ fn verify_counts_the_hold_out_and_calls_nothing_forged() {
             (&expected.0.into(), &expected.1.into())
         );
         assert_eq!(leaks(&repo, &ran), Vec::<String>::new());
+        let text = repo.ralph(&args[..args.len() - 1]);
+        assert!(text.stdout.contains(&format!("holdout: {}", expected.1)), "{}", text.stdout);
         let plain = repo.ralph(&["verify", "demo", "--base", "base", "--json"]);
         assert_eq!(plain.code, Some(0), "{}", plain.stderr);
         assert_eq!(plain.json()["criteria"][0]["holdout"], serde_json::Value::Null);

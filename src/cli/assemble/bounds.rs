@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
-use crate::cli::{openings, paths};
+use crate::cli::{holdout, openings};
 use crate::config::Settings;
 use crate::engine::GuardRules;
 use crate::guard::{Approval, Rules};
@@ -34,7 +34,7 @@ pub(in crate::cli) fn rules(
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
         marked: preflight.marked.iter().map(|path| at.place.root().join(path)).collect(),
         readable: openings::readable(settings, at.place.root()),
-        hidden: paths::holdout_folder(settings, &at.place.cwd).into_iter().collect(),
+        hidden: holdout::hidden(settings, &at.place.cwd).collect(),
         visible: openings::visible(settings, at.place.root())?,
         network: settings.network,
         network_for: settings.network_for.clone(),

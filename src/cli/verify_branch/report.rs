@@ -264,11 +264,12 @@ impl<'a> Report<'a> {
         };
         let width = self.rows.iter().map(|row| word(row).len()).max().unwrap_or(0);
         for row in &self.rows {
-            let commit = row
-                .at
-                .map_or(String::new(), |at| format!("  ({})", self.seen[at].commit.id.short()));
+            let commit = row.at.map(|at| self.seen[at].commit.id.short().to_string());
+            let holdout = row.holdout.as_ref().map(|count| format!("holdout: {count}"));
+            let by: Vec<String> = commit.into_iter().chain(holdout).collect();
+            let by = if by.is_empty() { String::new() } else { format!("  ({})", by.join(", ")) };
             let (line, word) = (row.line, word(row));
-            text.push_str(&format!("\n{line:>5}  {word:<width$}  {}{commit}", row.text));
+            text.push_str(&format!("\n{line:>5}  {word:<width$}  {}{by}", row.text));
         }
         for row in self.rows.iter().filter(|row| !row.why.is_empty()) {
             text.push_str(&format!("\n\n{}", in_quotes(&row.text)));
