@@ -200,9 +200,22 @@ pub(super) fn allows(text: &[u8]) -> bool {
     at.is_some_and(|at| text[at + ANSWER.len()..].starts_with(b"allow\""))
 }
 
-/// The event's number and the event.
+/// The fields that every event has.
+#[derive(Deserialize)]
+struct Stamp {
+    seq: u64,
+    time: DateTime<Utc>,
+    run: RunId,
+}
+
+/// The event's number and the event. Read in two passes: in one, serde would copy each line twice to
+/// flatten it and to find its kind.
 fn parse(text: &[u8], line: u64) -> Result<(u64, JournalLine), serde_json::Error> {
-    match serde_json::from_slice::<Event>(text) {
+    let stamp = serde_json::from_slice::<Stamp>(text);
+    let event = stamp.and_then(|Stamp { seq, time, run }| {
+        Ok(Event { seq, time, run, kind: serde_json::from_slice(text)? })
+    });
+    match event {
         Ok(event) => Ok((event.seq, JournalLine::Event(event))),
         Err(error) => match serde_json::from_slice::<Header>(text) {
             Ok(header) if !EventKind::NAMES.contains(&header.event.as_str()) => {
