@@ -24,6 +24,15 @@ pub(super) struct HandOver {
     file: PathBuf,
 }
 
+/// Says before a run whether its bundle can be written.
+pub(super) fn is_new(file: &Path) -> Result<(), Failure> {
+    if file.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let said = format!("{} exists", file.display());
+    Err(Failure::new(ExitCode::Usage, said).hint("--bundle writes a new file"))
+}
+
 impl HandOver {
     /// Of a run that has not begun, on the criterion with this name.
     pub(super) fn of(
@@ -31,10 +40,6 @@ impl HandOver {
         file: &Path,
         criterion: &str,
     ) -> Result<Self, Failure> {
-        if file.symlink_metadata().is_ok() {
-            let said = format!("{} exists", file.display());
-            return Err(Failure::new(ExitCode::Usage, said).hint("--bundle writes a new file"));
-        }
         let file = std::path::absolute(file).map_err(|it| Failure::cannot_write(file, &it))?;
         let (repo, layout) = (GitRepo::discover(parts.repo.root())?, parts.layout.clone());
         let refs = repo.refs_below(&layout.refs())?;

@@ -403,7 +403,9 @@ pub fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
             Limit::AiCredits => "Stopped: AI credit limit reached (--max-ai-credits)",
         }
         .to_owned(),
-        Outcome::Stuck { reason } => format!("Stuck: {}", message(reason)),
+        Outcome::Stuck { reason } => {
+            format!("Stuck: {}", message(reason.strip_prefix("stuck: ").unwrap_or(reason)))
+        }
         Outcome::AgentUnusable { fault } => {
             format!("Stopped: the agent is unusable: {}", sentence(&fault.message))
         }

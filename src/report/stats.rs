@@ -181,7 +181,7 @@ fn quartiles(values: impl Iterator<Item = Option<u64>>) -> Option<[u64; 3]> {
     let mut values = values.collect::<Option<Vec<u64>>>()?;
     values.sort_unstable();
     let last = values.len().checked_sub(1)?;
-    Some([1, 2, 3].map(|quarter| values[last * quarter / 4]))
+    Some([1, 2, 3].map(|quarter| values[(last * quarter + 2) / 4]))
 }
 
 #[cfg(test)]
@@ -193,6 +193,7 @@ mod tests {
         let of = |values: &[u64]| quartiles(values.iter().map(|it| Some(*it)));
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[7]), Some([7, 7, 7]));
+        assert_eq!(of(&[8, 7]), Some([7, 8, 8]));
         assert_eq!(of(&[5, 1, 4, 2, 3]), Some([2, 3, 4]));
         assert_eq!(quartiles([Some(1), None].into_iter()), None);
     }

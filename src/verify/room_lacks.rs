@@ -41,7 +41,7 @@ const SIGNS: [Sign; 5] = [
     (
         &["ModuleNotFoundError", "No module named"],
         "say how the room gets it: `setup: [python3 -m venv .venv, .venv/bin/pip install -e .]`, for \
-         example",
+         example, with `.venv/` in .gitignore and `.venv/bin/python` in the check",
     ),
     (
         &[
@@ -291,6 +291,14 @@ pub(super) fn cannot_run(
 /// The line of an output which says that something outside the work may be missing.
 pub fn may_lack(check: &CheckResult) -> Option<&str> {
     let found = sign(check).filter(|found| **found != FILE && !check.passed())?;
+    // What the work is to make is missing before it.
+    let is_to_come = |name: &String| {
+        ["./", "../", "/"].iter().any(|it| name.starts_with(it))
+            || !is_tool(name) && !name.contains('/') && check.command.contains(name.as_str())
+    };
+    if missing_name(&check.output).as_ref().is_some_and(is_to_come) {
+        return None;
+    }
     let line = |line: &&str| found.0.iter().any(|sign| line.contains(sign));
     check.output.lines().rev().find(line).map(str::trim)
 }
@@ -564,6 +572,20 @@ mod tests {
             let check = ended(command, status, output);
             let told = lacks_in_both(&check, &check, &[], ignores);
             assert_eq!(told.is_some(), lacks, "{command}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_work_is_to_make_is_not_missing_on_the_machine() {
+        for (command, output, told) in [
+            ("node -e \"require('./sub.js')\"", "Error: Cannot find module './sub.js'", false),
+            ("python3 -c 'import bye'", "ModuleNotFoundError: No module named 'bye'", false),
+            ("python3 -m pytest -q", "No module named pytest", true),
+            ("python3 run.py", "No module named 'requests'", true),
+            (".venv/bin/python -m pytest", "/bin/sh: 1: .venv/bin/python: not found", true),
+        ] {
+            let check = ended(command, 1, output);
+            assert_eq!(may_lack(&check).is_some(), told, "{command}");
         }
     }
 

@@ -147,6 +147,8 @@ fn one_criterion_alone_leaves_the_branch_as_it_was() {
         let ran = crate::repo::finish(machine.run_command(AGENT, args));
         assert_eq!(ran.code, Some(2), "{args:?}");
         assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+        // Nothing had begun that could look as if it died.
+        assert!(!ran.stderr.contains("guardian"), "{args:?}: {}", ran.stderr);
     }
     machine.write("tasks/demo/progress.md", "- a note\n");
     let ran = crate::repo::finish(machine.run_command(AGENT, &["--only", "a", "--bundle", "x"]));
