@@ -231,7 +231,13 @@ impl Bundle {
             }
         }
         let refs = repo.refs_below(&layout.refs())?;
-        let is_known = |id: &Oid| refs.iter().any(|(_, known)| known == id);
+        let judged = read_state(at)?.attempt_refs;
+        // The clone that made a bundle keeps its work under a number that was not judged yet.
+        let is_old = |name: &str| {
+            let number = name.strip_prefix(&format!("{}/attempts/", layout.refs()));
+            number.and_then(|it| it.parse::<u32>().ok()).is_none_or(|it| it < judged)
+        };
+        let is_known = |id: &Oid| refs.iter().any(|(name, known)| known == id && is_old(name));
         if repo.reaches(tip)? || is_known(tip) {
             return Ok((Some(criterion), Ok(None)));
         }

@@ -128,6 +128,15 @@ const SETTING_NAMES: &[&str] = &[
     ".yarnrc.yml",
     "claude.local.md",
     "agents.override.md",
+    ".vibe",
+    ".kimi",
+    ".kimi-code",
+    "opencode.jsonc",
+    ".opencode.json",
+    "fastagent.config.yaml",
+    ".hermes.md",
+    "hermes.md",
+    ".roorules",
 ];
 
 /// Names that are agent settings in the root; elsewhere they may mean anything.

@@ -259,6 +259,7 @@ fn files_that_steer_machines_or_reviews_are_not_pushed() {
         "sub/AGENTS.md",
         ".claude/settings.json",
         ".ralph/config.toml",
+        "tasks/other/TASK.md",
     ];
     let one = usize::try_from(seed() % files.len() as u64).expect("an index");
     for (_, file) in files.iter().enumerate().filter(|(at, _)| full() || *at == 0 || *at == one) {

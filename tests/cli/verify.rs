@@ -350,6 +350,24 @@ fn work_that_is_gone_at_the_head_is_no_proof() {
 }
 
 #[test]
+fn work_from_before_the_base_that_the_branch_broke_is_named() {
+    let repo = worked(&["--max-iterations", "1"]);
+    repo.git(&["branch", "night"]);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    let args = ["verify", "demo", "--base", "night", "--json"];
+    let ran = repo.ralph(&args);
+    assert_eq!(found(&ran).0, Some(0), "{}", ran.stdout);
+    repo.write("sq.sh", WRONG);
+    repo.commit("faster");
+    let ran = repo.ralph(&args);
+    let (code, results, _) = found(&ran);
+    assert_eq!((code, results), (Some(4), vec!["not proven".to_owned(), "commit".to_owned()]));
+    let why = ran.json()["criteria"][0]["why"][0].clone();
+    assert_eq!(why, "`sh tests/run.sh` passes at the base, and fails at the head");
+}
+
+#[test]
 fn a_branch_may_be_rebased_or_squashed() {
     let repo = worked(&[]);
     repo.git(&["switch", "--quiet", "main"]);

@@ -11,7 +11,7 @@ use crate::cli::args::CiPushArgs;
 use crate::cli::environment::variable;
 use crate::cli::failure::Failure;
 use crate::cli::print::{annotate, complain, say};
-use crate::guard::agent_setting;
+use crate::guard::{agent_setting, task_file};
 use crate::model::ExitCode;
 use crate::sys::env::is_git_context;
 use crate::verify::BundleRefs;
@@ -53,10 +53,17 @@ pub(super) fn push(args: &CiPushArgs) -> Result<u8, Failure> {
     if !args.known.is_empty() && bare.grows(&args.proven, &args.known).is_err() {
         return Err(refused(format!("{} would not be a fast-forward", args.proven)));
     }
+    // Its own TASK.md was judged; nobody judges those of other tasks here.
+    let is_anothers = |path: &Path| {
+        let folder = path.parent().and_then(Path::file_name);
+        task_file(path) && folder.is_none_or(|it| it.to_string_lossy() != of.task)
+    };
     let kept: Vec<_> = refs.iter().filter(|(name, _)| **name != head).collect();
     let ids = kept.iter().map(|(_, id)| id.as_str()).chain([args.proven.as_str()]);
-    if let Some(path) =
-        bare.changed(&ids.collect::<Vec<_>>())?.into_iter().find(|it| is_refused(it))
+    if let Some(path) = bare
+        .changed(&ids.collect::<Vec<_>>())?
+        .into_iter()
+        .find(|it| is_refused(it) || is_anothers(it))
     {
         let path = path.display();
         return Err(refused(format!("a commit changes {path}, which only a human may change")));

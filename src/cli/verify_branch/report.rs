@@ -110,6 +110,10 @@ impl<'a> Report<'a> {
             if claims.before.contains(&criterion.key) {
                 row.result = RowResult::Before;
             }
+            for (_, command) in derived.broken.iter().filter(|(key, _)| *key == criterion.key) {
+                row.result = RowResult::Unproven;
+                row.why.push(format!("`{command}` passes at the base, and fails at the head"));
+            }
             if let Some(tick) = derived.ticks.iter().find(|tick| tick.claim.key == criterion.key) {
                 row.result = result(tick, args);
                 row.holdout = tick.holdout.as_ref().map(ToString::to_string);

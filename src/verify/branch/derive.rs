@@ -114,6 +114,8 @@ pub struct Derived {
     pub weakened: Vec<PathBuf>,
     /// Checks of the whole task that are red at the head, as at the base.
     pub still_red: Vec<String>,
+    /// Criteria that were ticked before, and a check of theirs that the branch broke.
+    pub broken: Vec<(CriterionKey, String)>,
     /// Hold-out checks that failed, with their commands and output: for the human alone.
     pub held_back: Vec<CheckResult>,
     /// What is to be said of hold-out checks that pass at the base.
@@ -180,7 +182,10 @@ pub async fn derive(
             Err(lacks) => return Ok(Err(lacks)),
         }
     }
-    let proved = run.prove((rooms, Warmth::Cold), head, &needed, (None, None)).await?;
+    let before = it.ticked_before(&needed);
+    let all = [&needed[..], &before].concat();
+    let proved = run.prove((rooms, Warmth::Cold), head, &all, (None, None)).await?;
+    let broken = broken(rooms, shown, &before, &proved, to_run).await?;
     let mut weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
@@ -196,7 +201,31 @@ pub async fn derive(
     weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
     let still_red = run.still_red(&proved);
     let held_back = proved.held_back.into_iter().filter(|ran| !ran.passed()).collect();
-    Ok(Ok(Derived { ticks, weakened, still_red, held_back, told }))
+    Ok(Ok(Derived { ticks, weakened, still_red, broken, held_back, told }))
+}
+
+/// The checks of criteria that were ticked before which are red at the head and pass at the start.
+async fn broken(
+    rooms: &mut ProofRooms,
+    start: Shown<'_>,
+    before: &[PlannedCheck],
+    proved: &Proved,
+    (checks, options): (&dyn Checks, &CheckOptions),
+) -> Result<Vec<(CriterionKey, String)>, VerifyError> {
+    let is_red = |check: &&PlannedCheck| {
+        proved.checks.iter().any(|it| it.command == check.command && !it.passed())
+    };
+    let red: Vec<PlannedCheck> = before.iter().filter(is_red).cloned().collect();
+    if red.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ran = rooms.warm()?.run(start, &red, checks, options).await?;
+    let passed = ran.into_iter().map(|check| check.result).filter(CheckResult::passed);
+    let named = |it: CheckResult| {
+        let command = it.command;
+        it.criteria.into_iter().map(move |key| (key, command.clone()))
+    };
+    Ok(passed.flat_map(named).collect())
 }
 
 impl Derivation<'_> {
@@ -232,6 +261,17 @@ impl Derivation<'_> {
     fn has_new_check(&self, key: &CriterionKey) -> bool {
         let first = self.seen.iter().find_map(|seen| seen.task.as_ref());
         first.is_some_and(|first| !same_checks(first, self.task, key))
+    }
+
+    /// The checks of criteria that were ticked before, other than those that run anyway.
+    fn ticked_before(&self, needed: &[PlannedCheck]) -> Vec<PlannedCheck> {
+        let mut task = self.task.clone();
+        for criterion in &mut task.criteria {
+            criterion.checked = self.claims.before.contains(&criterion.key);
+        }
+        let mut checks = plan(&task, CheckPhase::End, &Default::default());
+        checks.retain(|check| needed.iter().all(|it| it.command != check.command));
+        checks
     }
 
     /// The checks of all ticks, and of the whole task.
