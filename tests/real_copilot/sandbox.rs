@@ -1,9 +1,9 @@
 //! Shell calls of the real CLI in the session's sandbox.
 
-use ralph_copilot::model::{EventKind, Outcome};
+use ralph_copilot::model::{Asked, EventKind, Outcome};
 use serde_json::json;
 
-use super::copilot::Scene;
+use super::copilot::{RUNNER, Scene};
 use super::model::{Model, Step, bash, call, route, tool_results};
 use super::tier::has_tier;
 use super::{ONE, focus, honest};
@@ -11,6 +11,32 @@ use super::{ONE, focus, honest};
 /// Is there anything to test on this machine?
 fn available() -> bool {
     which::which("bwrap").is_ok()
+}
+
+/// As after a download. The CLI's hook starts the program in the sandbox, which has a `/tmp` of its
+/// own.
+#[test]
+fn a_program_below_tmp_is_found_by_the_hook_in_each_tier() {
+    for tier in ["full", "partial"] {
+        let Some(scene) = Scene::new(ONE).filter(|_| has_tier(tier)) else { continue };
+        let model = Model::start([route(focus("one"), honest(&scene, "one"))]);
+        let scene = scene.with(&model);
+        let folder = tempfile::TempDir::new_in("/tmp").expect("a folder");
+        let program = folder.path().join("ralph-copilot");
+        std::fs::copy(RUNNER, &program).expect("copied");
+        let usual = scene.command(&["job", &format!("--sandbox={tier}")]);
+        let mut command = std::process::Command::new(&program);
+        command.args(usual.get_args()).current_dir(scene.repo()).env_clear();
+        command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ended = command.output().expect("started");
+        let told = String::from_utf8_lossy(&ended.stdout);
+        assert_eq!(ended.status.code(), Some(0), "{tier}: {told}");
+        let asked = scene
+            .journal()
+            .into_iter()
+            .any(|event| matches!(event.kind, EventKind::ToolDecided { asked: Asked::Hook, .. }));
+        assert!(asked, "{tier}: no hook was in force: {told}");
+    }
 }
 
 #[test]
