@@ -53,7 +53,7 @@ pub enum AgentError {
         fault: Fault,
     },
     /// The agent did not answer in time.
-    #[error("{operation} was not answered within {seconds} s{}", tail(stderr))]
+    #[error("{operation} was not answered within {seconds} s{}{}", doubt(operation), tail(stderr))]
     Silent {
         /// The ACP method.
         operation: &'static str,
@@ -77,6 +77,14 @@ pub enum AgentError {
     /// A decision could not be recorded: the run must stop.
     #[error(transparent)]
     Record(#[from] RecordError),
+}
+
+/// What may be wrong with a program that answers nothing at all.
+fn doubt(operation: &str) -> &'static str {
+    match operation {
+        "initialize" => " (does the command speak ACP on its standard streams?)",
+        _ => "",
+    }
 }
 
 /// The most telling line of stderr: the last one that starts with `error`, else the last one

@@ -404,7 +404,9 @@ async fn an_agent_that_never_answers_is_given_up() {
     let (mut scene, _peer) = ClientScene::new(AgentKind::Other);
     let connection = scene.connect().await;
     let error = connection.introduce().await.expect_err("silent");
-    assert_eq!(error.to_string(), "initialize was not answered within 90 s");
+    let said = "initialize was not answered within 90 s (does the command speak ACP on its standard \
+                streams?)";
+    assert_eq!(error.to_string(), said);
     assert!(error.is_final());
 }
 
