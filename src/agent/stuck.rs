@@ -25,8 +25,8 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// Longest time without a word after a prompt. Three silent turns end a run: of another agent
-    /// than the Copilot CLI, which reports failures through its hook, they last one idle limit.
+    /// Longest time without a word after a prompt. The Copilot CLI tries again in silence, so it has
+    /// the whole idle limit; the three silent turns of another agent that end a run have it together.
     pub(super) fn silence(&self, kind: AgentKind) -> Duration {
         match kind {
             AgentKind::Copilot => self.idle,

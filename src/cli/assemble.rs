@@ -29,7 +29,7 @@ use super::command_names::{is_default, land_command, next_commands};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
-use super::hand_over::{HandOver, is_new};
+use super::hand_over::{HandOver, refuse_existing};
 use super::harness::harness_table;
 use super::keep_awake::keep_awake;
 use super::landing::WithoutEnd;
@@ -85,7 +85,7 @@ pub(super) async fn assemble(
     directory: Option<&Path>,
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
-    args.bundle.as_deref().map_or(Ok(()), is_new)?;
+    args.bundle.as_deref().map_or(Ok(()), refuse_existing)?;
     let clock = Clock::system();
     let json = args.json || args.plan.as_ref().is_some_and(|plan| plan.json);
     let show = match (&args.worker, json) {

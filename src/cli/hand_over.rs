@@ -24,8 +24,8 @@ pub(super) struct HandOver {
     file: PathBuf,
 }
 
-/// Says before a run whether its bundle can be written.
-pub(super) fn is_new(file: &Path) -> Result<(), Failure> {
+/// Refuses a bundle in the place of a file, before a run begins.
+pub(super) fn refuse_existing(file: &Path) -> Result<(), Failure> {
     if file.symlink_metadata().is_err() {
         return Ok(());
     }

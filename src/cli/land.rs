@@ -231,11 +231,11 @@ impl Bundle {
             }
         }
         let refs = repo.refs_below(&layout.refs())?;
-        let judged = read_state(at)?.attempt_refs;
+        let state = read_state(at)?;
         // The clone that made a bundle keeps its work under a number that was not judged yet.
         let is_old = |name: &str| {
             let number = name.strip_prefix(&format!("{}/attempts/", layout.refs()));
-            number.and_then(|it| it.parse::<u32>().ok()).is_none_or(|it| it < judged)
+            number.and_then(|it| it.parse::<u32>().ok()).is_none_or(|it| it < state.attempt_refs)
         };
         let is_known = |id: &Oid| refs.iter().any(|(name, known)| known == id && is_old(name));
         if repo.reaches(tip)? || is_known(tip) {
@@ -253,7 +253,7 @@ impl Bundle {
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
         let key = &criterion.key;
-        let is_proven = read_state(at)?.find(key).is_some_and(|entry| entry.proof.is_some());
+        let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
         let last = commits.iter().rfind(is_work);
         // What landed before is on the branch, without what that machine's runner committed last.
         if is_proven && last.is_none() {
@@ -270,7 +270,7 @@ impl Bundle {
         let there = task::parse(layout.task(), &held(tip, TASK)?.unwrap_or_default());
         let is_ticked = task::find(&there, key).is_some_and(|it| it.checked);
         // Others have the numbers before it, even if this clone does not have their refs.
-        let number = read_state(at)?.attempt_refs.max(1);
+        let number = state.attempt_refs.max(1);
         for earlier in self.attempts.iter().filter(|id| !is_known(id)) {
             repo.keep_attempt(layout, number, earlier)?;
         }

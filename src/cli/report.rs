@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::args::ReportArgs;
 use super::context::{RepoContext, TaskContext};
 use super::environment::redactor;
@@ -10,7 +12,6 @@ use super::log::journal;
 use super::print::{annotate, say, say_as_is};
 use super::step::to_file;
 use super::told::{Told, nothing_yet, unreadable};
-use serde_json::Value;
 
 use crate::engine::layout_of;
 use crate::events::{Rollup, first};
@@ -31,11 +32,12 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
         let mut value = serde_json::to_value(&night).unwrap_or_default();
         drop(night);
         // A copy of all iterations of a long run at once takes much memory.
-        let rows = value.get_mut("iterations").map(Value::take).unwrap_or_default();
-        let Value::Array(rows) = rows else { return Ok(0) };
-        let rows = rows.into_iter().map(|row| redactor().redact_json(&row)).collect();
+        let rows = value.get_mut("iterations").map(Value::take);
         let mut value = redactor().redact_json(&value);
-        value["iterations"] = rows;
+        if let Some(Value::Array(rows)) = rows {
+            let rows = rows.into_iter().map(|row| redactor().redact_json(&row));
+            value["iterations"] = rows.collect();
+        }
         say_as_is(&serde_json::to_string_pretty(&value).unwrap_or_default());
         return Ok(0);
     } else if args.md {

@@ -196,7 +196,7 @@ impl Ledger {
             Err(source) => return Err(EngineError::StateRead { path, source }),
         };
         let redact = |text: &str| self.parts.gate.redactor().redact_str(text).into_owned();
-        let mark = redact(&format!("Criterion '{}' caused loop", key.text));
+        let mark = redact(&mark(&key.text));
         if String::from_utf8_lossy(&text).contains(&mark) {
             return Ok(());
         }
@@ -215,10 +215,15 @@ impl Ledger {
     }
 }
 
+/// What a sign about a criterion begins with.
+fn mark(criterion: &str) -> String {
+    format!("Criterion '{criterion}' caused loop")
+}
+
 /// Why a criterion got stuck, as its sign in a task's guardrails says.
 pub fn sign_about(root: &Path, layout: &Layout, criterion: &str) -> Option<String> {
     let text = std::fs::read_to_string(root.join(layout.file(GUARDRAILS))).ok()?;
-    let head = format!("- Criterion '{criterion}' caused loop (");
+    let head = format!("- {} (", mark(criterion));
     let sign = text.lines().rfind(|line| line.starts_with(&head))?;
     let (_, why) = sign[head.len()..].split_once("): ")?;
     Some(why.split(" Also, the guard denied ").next().unwrap_or(why).to_owned())

@@ -100,14 +100,6 @@ pub struct TriedCommit<'a> {
     pub message: &'a str,
 }
 
-/// The only path among these.
-fn first(changed: &[PathChange]) -> &Path {
-    match changed {
-        [one] => &one.path,
-        _ => Path::new(""),
-    }
-}
-
 /// A hook that refuses the commits of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedCommit {
@@ -139,11 +131,13 @@ impl RefusedCommit {
             (_, _) => format!("the message `{}`", commit.message),
         };
         let said = beginning(output);
+        let is_same =
+            matches!((commit.staged, changed), ([one], [other]) if *one.path() == other.path);
         Self {
             hook: hook.to_owned(),
             what,
             changed: changed.iter().map(|change| change.path.display().to_string()).collect(),
-            made: left.filter(|_| matches!(commit.staged, [one] if one.path() == first(changed))),
+            made: left.filter(|_| is_same),
             said: if said.is_empty() { "nothing".to_owned() } else { said },
         }
     }

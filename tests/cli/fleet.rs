@@ -157,6 +157,17 @@ fn one_criterion_alone_leaves_the_branch_as_it_was() {
 }
 
 #[test]
+fn a_bundle_lands_in_the_clone_that_made_it() {
+    let hub = hub();
+    let (machine, ran, bundle) = machine(&hub, "a", AGENT, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = machine.ralph(&["land", "--task", "demo", "--json", &bundle]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    assert_eq!(landed(&ran.json(), true), BTreeSet::from(["a"]));
+    assert!(machine.task().contains("- [x] a is there"), "{}", machine.task());
+}
+
+#[test]
 fn the_matrix_has_what_can_start_now() {
     let repo = Repo::new(TASK);
     repo.write("tasks/demo/TASK.md", repo.task().replace("- [ ] a is", "- [x] a is"));

@@ -193,7 +193,7 @@ fn a_hold_out_that_cannot_run_is_the_humans_to_fix_and_no_attempt() {
     }
 }
 
-/// Its name by a pattern, its content from the git folder around it, and its outcome by a socket.
+/// A denial of a pattern says no name, and the git folder around the hold-outs is hidden, too.
 #[test]
 fn an_agent_that_knows_the_folder_learns_no_names_and_reads_no_commits() {
     if !has_tier("full") {

@@ -318,16 +318,16 @@ fn a_configuration_for_work_in_a_folder_that_sandboxes_hide_applies_in_them() {
         }
         let here = format!("includeIf.gitdir:{}.path", repo.beside("").display());
         for (name, value) in
-            [("user.name", "Me"), ("user.email", "me@home"), (&here, "~/work/gitconfig")]
+            [("user.name", "Me"), ("user.email", "me@home"), (&here, "~/office/gitconfig")]
         {
             repo.git(&["config", "--global", name, value]);
         }
-        std::fs::create_dir_all(home.join("work")).expect("a folder");
+        std::fs::create_dir_all(home.join("office")).expect("a folder");
         let text = "[user]\n\temail = me@work\n[core]\n\tcommentChar = @\n";
-        std::fs::write(home.join("work/gitconfig"), text).expect("written");
-        std::fs::write(home.join("work/letter"), "private\n").expect("written");
+        std::fs::write(home.join("office/gitconfig"), text).expect("written");
+        std::fs::write(home.join("office/letter"), "private\n").expect("written");
         let steps = "steps: [{run: \"git config core.commentChar > b.txt\"}, \
-            {run: \"cat $HOME/work/letter >> b.txt 2>&1; true\"}, ";
+            {run: \"cat $HOME/office/letter >> b.txt 2>&1; true\"}, ";
         let script = HONEST.replace("steps: [", steps);
         let ran = finish(repo.run_command(&script, &[&format!("--sandbox={tier}")]));
         assert_eq!(ran.code, Some(0), "{tier}: {}{}", ran.stdout, ran.stderr);

@@ -54,7 +54,7 @@ pub(super) fn push(args: &CiPushArgs) -> Result<u8, Failure> {
         return Err(refused(format!("{} would not be a fast-forward", args.proven)));
     }
     // Its own TASK.md was judged; nobody judges those of other tasks here.
-    let is_anothers = |path: &Path| {
+    let is_of_another_task = |path: &Path| {
         let folder = path.parent().and_then(Path::file_name);
         task_file(path) && folder.is_none_or(|it| it.to_string_lossy() != of.task)
     };
@@ -63,7 +63,7 @@ pub(super) fn push(args: &CiPushArgs) -> Result<u8, Failure> {
     if let Some(path) = bare
         .changed(&ids.collect::<Vec<_>>())?
         .into_iter()
-        .find(|it| is_refused(it) || is_anothers(it))
+        .find(|it| is_refused(it) || is_of_another_task(it))
     {
         let path = path.display();
         return Err(refused(format!("a commit changes {path}, which only a human may change")));

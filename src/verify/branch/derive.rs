@@ -265,19 +265,19 @@ impl Derivation<'_> {
 
     /// The checks of criteria that were ticked before, other than those that run anyway.
     fn ticked_before(&self, needed: &[PlannedCheck]) -> Vec<PlannedCheck> {
-        let mut task = self.task.clone();
-        for criterion in &mut task.criteria {
-            criterion.checked = self.claims.before.contains(&criterion.key);
-        }
-        let mut checks = plan(&task, CheckPhase::End, &Default::default());
+        let mut checks = self.checks_of(|key| self.claims.before.contains(key));
         checks.retain(|check| needed.iter().all(|it| it.command != check.command));
         checks
     }
 
     /// The checks of all ticks, and of the whole task.
     fn needed(&self) -> Vec<PlannedCheck> {
+        self.checks_of(|key| self.claims.ticks.iter().any(|it| it.key == *key))
+    }
+
+    /// The checks of some criteria, and of the whole task.
+    fn checks_of(&self, is_ticked: impl Fn(&CriterionKey) -> bool) -> Vec<PlannedCheck> {
         let mut task = self.task.clone();
-        let is_ticked = |key: &CriterionKey| self.claims.ticks.iter().any(|it| it.key == *key);
         for criterion in &mut task.criteria {
             criterion.checked = is_ticked(&criterion.key);
         }
