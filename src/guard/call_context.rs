@@ -112,25 +112,9 @@ impl<'a> CallContext<'a> {
         self.files.read(path).map_or(true, |bytes| bytes.iter().all(u8::is_ascii_whitespace))
     }
 
-    /// Lines of a file with something in them; none if it cannot be read.
-    pub(super) fn lines(&self, path: &Path) -> usize {
-        let bytes = self.content(path);
-        bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
-    }
-
-    /// The bytes of a file; none if it cannot be read.
-    pub(super) fn content(&self, path: &Path) -> Vec<u8> {
-        self.files.read(path).unwrap_or_default()
-    }
-
     /// Folders whose programs git runs.
     pub(super) fn hook_folders(&self) -> Vec<PathBuf> {
         tracked::hook_folders(self.files, &self.policy.workspace, self.policy.home.as_deref())
-    }
-
-    /// Does the workspace's own `.gitignore` name a path, relative to the workspace?
-    pub(super) fn ignores(&self, relative: &Path) -> bool {
-        tracked::ignores(self.files, &self.policy.workspace, relative)
     }
 
     /// The names in a folder, at most `most`; none if it cannot be listed or is hidden: a denial

@@ -1,9 +1,7 @@
-//! The files that git tracks and those that it ignores, as far as its own files tell; nothing is
+//! The files that git tracks and the hooks that it runs, as far as its own files tell; nothing is
 //! decided here.
 
 use std::path::{Path, PathBuf};
-
-use globset::GlobBuilder;
 
 use super::files::Files;
 
@@ -56,26 +54,6 @@ fn git_folder(files: &dyn Files, workspace: &Path) -> PathBuf {
         Some(elsewhere) => workspace.join(elsewhere.trim()),
         None => git,
     }
-}
-
-/// Does a plain line of the `.gitignore` in the root name a path, relative to it, or a folder above?
-pub(super) fn ignores(files: &dyn Files, workspace: &Path, relative: &Path) -> bool {
-    let text = files.read(&workspace.join(".gitignore")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with(['#', '!']))
-        .any(|line| {
-            let line = line.trim_end_matches('/');
-            let anywhere = !line.contains('/');
-            let glob =
-                GlobBuilder::new(line.trim_start_matches('/')).literal_separator(true).build();
-            let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else { return false };
-            relative.ancestors().any(|path| {
-                let name = if anywhere { path.file_name().map(Path::new) } else { Some(path) };
-                name.is_some_and(|name| glob.is_match(name))
-            })
-        })
 }
 
 /// The names in an index of git's versions 2 and 3; `None` for any other.

@@ -1,5 +1,4 @@
-//! Tools that write where no option says: beside their inputs, or into a folder of their own; and a
-//! few options that reach further than they show.
+//! A few options that reach further than they show, and servers that listen to other machines.
 
 use super::options::{Parsed, not_known, unknown_option};
 use crate::guard::denial::Denial;
@@ -7,30 +6,6 @@ use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
 use crate::guard::programs::table::{Kind, entry};
-
-/// Compilers that name their output after an input, the options that make them do it if it is not
-/// their habit, and those that put it elsewhere or write nothing.
-const COMPILERS: &[(&str, &str, &str)] = &[
-    (
-        "tsc vue-tsc tsgo",
-        "",
-        "--noEmit --outDir --outFile -b --build --showConfig --listFilesOnly --init --version -v",
-    ),
-    ("rustc", "", "-o --out-dir --version -V -vV --print --explain"),
-    ("gcc g++ cc c++ clang clang++ gfortran", "-S -emit-llvm", "-o"),
-];
-
-/// The same for tools that always do, or that clear a folder of their own such as `docs`.
-const OWN_PLACES: &[&str] = &[
-    "ghc",
-    "cython",
-    "typedoc",
-    "crystal build",
-    "crystal docs",
-    "nim c",
-    "nim compile",
-    "nim doc",
-];
 
 /// Options that replace or delete files whose names stand elsewhere, or read and change any file.
 const REFUSED: &[(&str, &str)] = &[
@@ -70,28 +45,14 @@ fn serves_others(name: &str, parsed: &Parsed) -> bool {
 }
 
 impl Judge<'_> {
-    /// Refuses a tool whose output would take a place that the line does not name.
+    /// Refuses a tool that would reach further than its line shows.
     pub(super) fn writes_beside(
         &mut self,
         place: &Place,
         name: &str,
         parsed: &Parsed,
     ) -> Result<(), Denial> {
-        let has = |list: &str| parsed.names.iter().any(|option| lists(list, option));
-        let beside = COMPILERS.iter().any(|(names, by, not)| {
-            let habit = by.is_empty() || has(by);
-            lists(names, name) && habit && !has(not) && !parsed.operands.is_empty()
-        });
         let first = parsed.operands.first().map(Arg::head);
-        let own = OWN_PLACES.contains(&name) && !has("--version -V --help")
-            || name == "elm" && first == Some("make");
-        if beside || own {
-            return Err(Denial::new(
-                "program.option",
-                format!("`{name}` would write next to its input, or into this folder"),
-            )
-            .instead("name the output with an option, or check without one: `tsc --noEmit`"));
-        }
         let refused = REFUSED.iter().filter(|(names, _)| lists(names, name));
         for (_, options) in refused {
             if let Some(option) = parsed.names.iter().find(|option| lists(options, option)) {
@@ -118,35 +79,6 @@ impl Judge<'_> {
                     return Err(not_known(name, operand.head())
                         .instead("leave the output out, or run it in that folder"));
                 }
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses a target of `make` that is a file of the project: its built-in rules make one of any
-    /// source that is named alike.
-    pub(super) fn makes_nothing_anew(
-        &mut self,
-        place: &Place,
-        target: &Arg,
-        parsed: &Parsed,
-    ) -> Result<(), Denial> {
-        if self.sandboxed {
-            return Ok(());
-        }
-        let folders = parsed.values.iter().filter(|(kind, ..)| *kind == Kind::WorkDir);
-        let names: Vec<String> = folders
-            .map(|(_, folder, _)| format!("{}/{}", folder.head(), target.head()))
-            .chain([target.head().to_owned()])
-            .collect();
-        for name in names {
-            let paths = self.paths(place, &Arg::of(name))?;
-            if paths.iter().any(|path| self.loses(path)) {
-                return Err(Denial::new(
-                    "program.delete",
-                    format!("it may replace the file {}", target.head()),
-                )
-                .instead("name a target that is no file"));
             }
         }
         Ok(())

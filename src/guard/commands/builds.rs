@@ -1,6 +1,6 @@
 //! The words of `make` and `cmake`.
 
-use super::options::{Parsed, number, unknown_option};
+use super::options::{number, unknown_option};
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
@@ -15,16 +15,12 @@ impl Judge<'_> {
         place: &Place,
         name: &str,
         operands: &[Arg],
-        parsed: &Parsed,
     ) -> Result<(), Denial> {
         const NUMBERS: &str = "V VERBOSE DEBUG RELEASE CI";
         for operand in operands {
             let text = operand.text().unwrap_or_default();
             match text.split_once('=') {
-                None => {
-                    self.target(place, name, operand)?;
-                    self.makes_nothing_anew(place, operand, parsed)?;
-                }
+                None => self.target(place, name, operand)?,
                 Some((variable, value)) => {
                     let numeric = lists(NUMBERS, variable)
                         && value.chars().all(|c| c.is_ascii_alphanumeric());

@@ -1,6 +1,6 @@
 //! `cp`, `mv`, and `cd`: operands whose meaning depends on their place.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
@@ -104,18 +104,11 @@ impl Judge<'_> {
                     .flatten()
                     .filter(|end| *end != source.path)
                     .collect::<Vec<_>>();
-                for end in replaced {
-                    self.replaces_nothing_moved(&end)?;
-                    let known = source.kind == FileKind::File
-                        && !self.cx.changed().contains(&source.path)
-                        && !self.cx.is_empty(&source.path);
-                    if !known && self.loses(&end) {
-                        return Err(Denial::new(
-                            "program.delete",
-                            format!("it may empty {}", end.display()),
-                        )
-                        .instead("copy to a name that is free, or use the edit tool"));
-                    }
+                let known = source.kind == FileKind::File
+                    && !self.cx.changed().contains(&source.path)
+                    && !self.cx.is_empty(&source.path);
+                if !known {
+                    replaced.iter().try_for_each(|end| self.replaces(end))?;
                 }
             }
         }
@@ -137,15 +130,10 @@ impl Judge<'_> {
             return Err(Denial::new("program.delete", "moving a file to a device deletes it")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
-        if !self.sandboxed && self.changes_ignores() {
-            return Err(Denial::new("program.delete", "git may ignore the file at its new place")
-                .instead("move it in a call of its own"));
-        }
         let before = self.writes_code;
         let mut known = true;
         for source in sources {
             self.fits_nothing_new(place, source)?;
-            self.moves_once(place, source)?;
             known &= self.keeps_its_name(place, source, target)?;
             self.writes(place, source, WriteKind::Move)?;
             if !self.sandboxed {
@@ -157,7 +145,6 @@ impl Judge<'_> {
                 self.keeps(place, &path, target)?;
             }
             self.check_target(place, source, target, (true, anew))?;
-            self.lands(place, source, target, anew)?;
         }
         // No code is new that only goes to another folder.
         self.writes_code = before || self.writes_code && !known;
@@ -177,24 +164,10 @@ impl Judge<'_> {
                 .instead("name the files")
         };
         let glob = glob.map_err(|_| refused())?.compile_matcher();
-        let made = self.cx.written().iter().chain(&self.made).chain(&self.landed);
+        let made = self.cx.written().iter().chain(&self.made);
         let below = made.flat_map(|path| place.folders.iter().map(move |at| path.strip_prefix(at)));
         let fits = |path: &Path| path.ancestors().any(|above| glob.is_match(above));
         if below.filter_map(Result::ok).any(fits) { Err(refused()) } else { Ok(()) }
-    }
-
-    /// What this line moves stays where it puts it: its second place would not be judged as its own.
-    fn moves_once(&mut self, place: &Place, source: &Arg) -> Result<(), Denial> {
-        let paths = self.paths(place, source);
-        for path in self.soften(paths)?.unwrap_or_default() {
-            let path = self.cx.resolve(&path).map_or(path, |real| real.path);
-            let again = |landed: &PathBuf| landed.starts_with(&path) || path.starts_with(landed);
-            if !self.sandboxed && self.landed.iter().any(again) {
-                return Err(Denial::new("program.delete", "this line has moved it before")
-                    .instead("move it to its last place at once"));
-            }
-        }
-        Ok(())
     }
 
     /// Is a source a file that was there before, and has the same name at the end?
@@ -222,75 +195,29 @@ impl Judge<'_> {
         Ok(old && !hidden && name.is_some() && (folder.file_name() == name || into(self)))
     }
 
-    /// Notes the names that a source gets.
-    fn lands(
-        &mut self,
-        place: &Place,
-        source: &Arg,
-        target: &Arg,
-        anew: bool,
-    ) -> Result<(), Denial> {
-        let (sources, targets) = (self.paths(place, source), self.paths(place, target));
-        let (sources, targets) = (self.soften(sources)?, self.soften(targets)?);
-        for to in targets.unwrap_or_default() {
-            let real = self.cx.resolve(&to)?;
-            let there = real.kind == FileKind::Dir || self.made.contains(&real.path);
-            let folder = there && !anew;
-            let names = sources.iter().flatten().filter_map(|source| source.file_name());
-            let ends =
-                names.map(|name| if folder { real.path.join(name) } else { real.path.clone() });
-            self.landed.extend(ends);
-        }
-        Ok(())
-    }
-
     /// A file that moves may not take the place of another one.
     fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
         if self.sandboxed {
             return Ok(());
         }
-        let from = self.cx.resolve(source)?.path;
-        let shown = self.cx.kind(source) != FileKind::Missing && !self.is_unseen(&from);
         let name = source.file_name().unwrap_or_default();
         for path in self.paths(place, target)? {
-            if path == source {
-                continue;
-            }
             for end in [path.clone(), path.join(name)] {
-                let real = self.cx.resolve(&end)?.path;
-                if shown && self.is_unseen(&real) {
-                    return Err(Denial::new(
-                        "program.delete",
-                        "it moves a file to where git does not see it, or tools clear up",
-                    )
-                    .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
-                }
-                if self.loses(&real)
-                    || self.cx.changed().contains(&real) && self.cx.kind(&real) != FileKind::Dir
-                    || self.landed.contains(&real)
-                {
-                    return Err(Denial::new(
-                        "program.delete",
-                        format!("it would replace {}", end.display()),
-                    )
-                    .instead("move it to a name that is free"));
+                if end != source {
+                    self.replaces(&end)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Is a path where git ignores files, tools empty folders, or the runner keeps tasks?
-    fn is_unseen(&self, path: &Path) -> bool {
-        let workspace = &self.cx.policy().workspace;
-        let relative = path.strip_prefix(workspace).unwrap_or(path);
-        let cleared = |part: Component<'_>| {
-            matches!(part.as_os_str().to_str(), Some("node_modules" | "__pycache__" | ".venv"))
-        };
-        self.is_output(path)
-            || relative.starts_with("tasks")
-            || relative.components().any(cleared)
-            || self.cx.ignores(relative)
+    fn replaces(&mut self, end: &Path) -> Result<(), Denial> {
+        let real = self.cx.resolve(end)?.path;
+        if !self.loses(&real) {
+            return Ok(());
+        }
+        Err(Denial::new("program.delete", format!("it would replace {}", end.display()))
+            .instead("choose a name that is free, or use the edit tool"))
     }
 
     /// Checks the name that a source gets; `anew`: it takes the place of the target itself.

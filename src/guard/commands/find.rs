@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::options::unknown_option;
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
-use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
 use crate::guard::programs::refused;
 use crate::guard::secrets;
 
@@ -118,7 +118,7 @@ impl Judge<'_> {
                     .iter()
                     .map(|arg| if arg.head() == "{}" { open() } else { arg.clone() })
                     .collect();
-                let judged = self.run(place, &plain, Streams::default());
+                let judged = self.run(place, &plain);
                 self.soften(judged)?;
                 return Ok(());
             } else if name == "-exec" && only_endings(&tests[..at]) {
@@ -189,7 +189,7 @@ impl Judge<'_> {
                 }
             }
         }
-        self.run(place, &command[..command.len() - 1], Streams::default())
+        self.run(place, &command[..command.len() - 1])
     }
 }
 

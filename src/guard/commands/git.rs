@@ -9,7 +9,7 @@ use super::options::{Parsed, parse};
 use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
-use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
 use crate::guard::programs::git_refused::{
     BRANCHES, INTERNALS, REMOTE, REMOVES, Refused, WORK_LOST, refused,
 };
@@ -68,7 +68,7 @@ impl Judge<'_> {
         if !self.sandboxed {
             self.runs_no_new_hooks(&verb)?;
         }
-        self.listed(&mut place, &full, entry, rest, Streams::default())
+        self.listed(&mut place, &full, entry, rest)
     }
 
     /// Hooks run what this call writes: a new hook with almost any command, and new code that a

@@ -23,7 +23,6 @@ mod script_words;
 mod scripts;
 mod searches;
 mod sed;
-mod sed_effect;
 mod special;
 mod variables;
 mod wrappers;
@@ -33,7 +32,7 @@ use std::path::Path;
 use super::call_context::{CallContext, ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern, runs_what_it_writes};
 use super::files::FileKind;
-use super::line::{Arg, Judge, Place, Streams};
+use super::line::{Arg, Judge, Place};
 use super::programs::verbs::refuse_publishing;
 use super::programs::{refused, table};
 use super::rules;
@@ -59,17 +58,12 @@ const DEPENDENCIES: &[&str] = &[
 
 impl Judge<'_> {
     /// Judges a command: the program's name and its words.
-    pub(super) fn run(
-        &mut self,
-        place: &mut Place,
-        args: &[Arg],
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    pub(super) fn run(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
         // A program that runs a program that runs a program: that has to end.
-        self.deeper(|judge| judge.run_one(place, args, streams))
+        self.deeper(|judge| judge.run_one(place, args))
     }
 
-    fn run_one(&mut self, place: &mut Place, args: &[Arg], streams: Streams) -> Result<(), Denial> {
+    fn run_one(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
         let Some((first, rest)) = args.split_first() else { return Ok(()) };
         let Some(name) = first.text().map(str::to_owned) else {
             return Err(Denial::new("shell.unknown-program", "cannot tell which program this is")
@@ -84,7 +78,7 @@ impl Judge<'_> {
             )
             .instead("quote it, or write the word itself"));
         }
-        let mut judged = self.named(place, &name, rest, streams);
+        let mut judged = self.named(place, &name, rest);
         if self.sandboxed && judged.as_ref().is_err_and(|denial| denial.rule == "program.install") {
             let words: Vec<Option<&str>> = rest.iter().map(Arg::text).collect();
             if is_offline(&name, &words) {
@@ -152,15 +146,9 @@ impl Judge<'_> {
         Ok(Some(ruling.decision))
     }
 
-    fn named(
-        &mut self,
-        place: &mut Place,
-        name: &str,
-        args: &[Arg],
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn named(&mut self, place: &mut Place, name: &str, args: &[Arg]) -> Result<(), Denial> {
         if !name.contains('/') {
-            return self.program(place, name, args, streams);
+            return self.program(place, name, args);
         }
         let path = Path::new(name);
         let base =
@@ -169,12 +157,12 @@ impl Judge<'_> {
         let cargo =
             self.cx.policy().home.as_ref().is_some_and(|home| folder == home.join(".cargo/bin"));
         if cargo || SYSTEM_BINS.iter().any(|bin| folder == Path::new(bin)) {
-            return self.program(place, &base, args, streams);
+            return self.program(place, &base, args);
         }
         // Programs are judged by name, wherever they lie.
         if is_known(&base) {
             let tool = table::entry(&base).is_some_and(|entry| entry.runs);
-            let judged = self.program(place, &base, args, streams);
+            let judged = self.program(place, &base, args);
             return judged.and_then(|()| {
                 if tool { self.tool_file(place, name) } else { self.script_file(place, name) }
             });
@@ -201,7 +189,7 @@ impl Judge<'_> {
         if !self.sandboxed
             && let Some(tool) = Self::tool_of(name)
         {
-            return self.program(&mut place.clone(), tool, args, Streams::default());
+            return self.program(&mut place.clone(), tool, args);
         }
         let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         refuse_publishing(&stem.unwrap_or_default())?;
@@ -258,12 +246,11 @@ impl Judge<'_> {
         place: &mut Place,
         name: &str,
         args: &[Arg],
-        streams: Streams,
     ) -> Result<(), Denial> {
         if let Some(group) = refused::group(name) {
             return self.refused_program(place, name, args, group);
         }
-        if let Some(judged) = self.wrapper(place, name, args, streams) {
+        if let Some(judged) = self.wrapper(place, name, args) {
             return judged;
         }
         match name {
@@ -278,7 +265,7 @@ impl Judge<'_> {
                 self.environment(place, name, args)
             }
             _ => match table::entry(name) {
-                Some(entry) => self.listed(place, name, entry, args, streams),
+                Some(entry) => self.listed(place, name, entry, args),
                 None if self.sandboxed => self.unlisted(place, name, args),
                 None => Err(unknown_program(name)),
             },
@@ -297,7 +284,7 @@ impl Judge<'_> {
         let asks = self.sandboxed || !refused::asks_a_registry(name, &words);
         if asks && refused::only_asks(name, &words) {
             if let Some(entry) = table::entry(name) {
-                return self.listed(place, name, entry, args, Streams::default());
+                return self.listed(place, name, entry, args);
             }
             return args.iter().try_for_each(|arg| self.harmless(place, arg));
         }

@@ -10,7 +10,7 @@ use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
-use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
 use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_meaning, refuse_publishing, refuse_verb};
@@ -30,7 +30,6 @@ impl Judge<'_> {
         name: &str,
         entry: &'static Entry,
         args: &[Arg],
-        streams: Streams,
     ) -> Result<(), Denial> {
         if name == "echo" {
             return args.iter().try_for_each(|arg| match arg {
@@ -71,14 +70,14 @@ impl Judge<'_> {
         if entry.runs && writes {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
-        self.values(place, name, entry, &parsed, streams)?;
+        self.values(place, name, entry, &parsed)?;
         if !self.sandboxed {
             refuse_registry(name, entry, &parsed)?;
             self.rewrites_everything(place, name, &parsed)?;
             self.writes_beside(place, name, &parsed)?;
         }
         if entry.has_subcommands() {
-            return self.subcommand(place, name, &parsed, streams);
+            return self.subcommand(place, name, &parsed);
         }
         if entry.runs
             && let Some(own) = name.split_whitespace().nth(1)
@@ -98,7 +97,7 @@ impl Judge<'_> {
                 format!("`{name}` needs one more word here"),
             ));
         }
-        if self.operands(place, name, entry, operands, &parsed, streams)? {
+        if self.operands(place, name, entry, operands, &parsed)? {
             return Ok(());
         }
         match entry.operands.first() {
@@ -122,7 +121,6 @@ impl Judge<'_> {
         name: &str,
         entry: &Entry,
         parsed: &Parsed,
-        streams: Streams,
     ) -> Result<(), Denial> {
         for (kind, value, option) in &parsed.values {
             // It may be several words, or an option where the program expects no value.
@@ -149,7 +147,7 @@ impl Judge<'_> {
             }
             // An output of a tool is no code that the line brings in.
             let before = self.writes_code;
-            let judged = self.value(place, name, *kind, value, parsed, streams);
+            let judged = self.value(place, name, *kind, value, parsed);
             self.writes_code = before;
             self.soften(judged)?;
         }
@@ -164,7 +162,6 @@ impl Judge<'_> {
         entry: &Entry,
         operands: &[Arg],
         parsed: &Parsed,
-        streams: Streams,
     ) -> Result<bool, Denial> {
         // With the pattern in an option, the first operand is a file.
         let given = entry.operands.first() == Some(&Kind::Text)
@@ -190,10 +187,10 @@ impl Judge<'_> {
                     return Err(fetched(name));
                 }
                 // Nothing of this shell changes.
-                return self.run(&mut place.inner(), all, Streams::default()).map(|()| true);
+                return self.run(&mut place.inner(), all).map(|()| true);
             }
             if kind == Kind::Target && self.is_program(place, name, operand) {
-                return self.run(place, all, Streams::default()).map(|()| true);
+                return self.run(place, all).map(|()| true);
             }
             if kind == Kind::Script {
                 return self.interpreted(place, name, all, parsed).map(|()| true);
@@ -225,19 +222,13 @@ impl Judge<'_> {
             if kind == Kind::Target && name == "task" && at == 0 {
                 self.recipe_words(place, name, all)?;
             }
-            let judged = self.value(place, name, kind, operand, parsed, streams);
+            let judged = self.value(place, name, kind, operand, parsed);
             self.soften(judged)?;
         }
         Ok(false)
     }
 
-    fn subcommand(
-        &mut self,
-        place: &mut Place,
-        name: &str,
-        parsed: &Parsed,
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn subcommand(&mut self, place: &mut Place, name: &str, parsed: &Parsed) -> Result<(), Denial> {
         let Some((verb, rest)) = parsed.operands.split_first() else {
             // With a flag such as `--version` it prints something.
             return if parsed.names.is_empty() { refuse_verb(name, "") } else { Ok(()) };
@@ -247,7 +238,7 @@ impl Judge<'_> {
         };
         let full = format!("{name} {verb}");
         if let Some(entry) = table::entry(&full) {
-            return self.listed(place, &full, entry, rest, streams);
+            return self.listed(place, &full, entry, rest);
         }
         match refuse_verb(name, verb) {
             Err(denial) if self.sandboxed && denial.rule == "publish" && is_dry_run(rest) => {
@@ -265,7 +256,6 @@ impl Judge<'_> {
         kind: Kind,
         value: &Arg,
         parsed: &Parsed,
-        streams: Streams,
     ) -> Result<(), Denial> {
         let unknown = || unknown_option(name, value.head());
         // A dash stands for a stream.
@@ -349,7 +339,7 @@ impl Judge<'_> {
             Kind::Fill if parsed.has(&["-a", "--append"]) => {
                 self.writes(place, value, WriteKind::Append)
             }
-            Kind::Fill => self.fills(place, value, streams.fed && !place.read),
+            Kind::Fill => self.fills(place, value, false),
             Kind::OutDir => self.fills_folder(place, value),
             Kind::MakeDir => self.makes(place, value),
             Kind::Mode => self.writes(place, value, WriteKind::Mode),

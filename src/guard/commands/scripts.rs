@@ -3,7 +3,7 @@
 use super::options::{Parsed, inline, unknown_option};
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::table;
 use crate::guard::programs::verbs::refuse_publishing;
 
@@ -98,7 +98,7 @@ impl Judge<'_> {
         }
         // A program of a dependency is judged by its name.
         if ["vendor/bin/", "node_modules/.bin/"].iter().any(|bin| text.starts_with(bin)) {
-            return self.run(place, args, Streams::default());
+            return self.run(place, args);
         }
         self.of_the_project(&text)?;
         if name == "go run" && !self.sandboxed {
@@ -157,7 +157,7 @@ impl Judge<'_> {
             .instead("run the project's own tests: `python -m pytest`"));
         };
         match table::entry(program) {
-            Some(entry) => self.listed(place, program, entry, &args[1..], Streams::default()),
+            Some(entry) => self.listed(place, program, entry, &args[1..]),
             None => Err(unknown_option(name, module)),
         }
     }

@@ -4,7 +4,7 @@ use super::options::Parsed;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::table::{Entry, Kind};
 
 impl Judge<'_> {
@@ -26,7 +26,7 @@ impl Judge<'_> {
                 self.reads(place, &Arg::of("."), search(name, parsed))
             }
             Some(Kind::GrepRoot) if alone && parsed.has(&["-r", "-R", "--recursive"]) => {
-                self.value(place, name, Kind::GrepRoot, &Arg::of("."), parsed, Streams::default())
+                self.value(place, name, Kind::GrepRoot, &Arg::of("."), parsed)
             }
             _ => Ok(()),
         }

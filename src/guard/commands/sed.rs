@@ -5,27 +5,22 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::options::unknown_option;
-use super::sed_effect::{delimited, leaves_nothing};
-use crate::guard::call_context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 
 impl Judge<'_> {
     pub(super) fn sed(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
         let mut in_place = false;
         let mut quiet = false;
-        let mut whole = false;
-        let mut extended = false;
         let mut programs = Vec::new();
         let mut files = Vec::new();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match arg.text() {
-                Some("-n" | "--quiet" | "--silent" | "-nE" | "-En" | "-nr") => quiet = true,
-                Some("-E" | "-r" | "--regexp-extended") => extended = true,
-                Some("-s" | "-u") => {}
-                Some("-z") => whole = true,
+                // With `-z`, a file is one line.
+                Some("-n" | "--quiet" | "--silent" | "-nE" | "-En" | "-nr" | "-z") => quiet = true,
+                Some("-E" | "-r" | "--regexp-extended" | "-s" | "-u") => {}
                 Some("-i" | "--in-place") => in_place = true,
                 Some("-e" | "--expression") => programs.extend(rest.next()),
                 Some("--") => {}
@@ -39,18 +34,13 @@ impl Judge<'_> {
         if programs.is_empty() && !files.is_empty() {
             programs.push(files.remove(0));
         }
-        // With `-z`, a file is one line.
-        if (quiet || whole) && in_place && !self.sandboxed {
+        let cuts_none = in_place && !self.sandboxed;
+        if quiet && cuts_none {
             return Err(cuts());
         }
-        let texts: Vec<&str> = programs.iter().filter_map(|program| program.text()).collect();
-        let text = texts.join(";");
-        let (mut lines_cut, mut erasing) = (0, 0);
         for program in programs {
-            lines_cut += program.text().map_or(0, lines_deleted);
-            erasing += program.text().map_or(0, erasers);
             let judged = match program {
-                Arg::Text(text) => self.sed_program(text, in_place),
+                Arg::Text(text) => sed_program(text, cuts_none),
                 Arg::Pattern(_) | Arg::Open { .. } => Err(not_understood("sed")),
             };
             self.soften(judged)?;
@@ -59,85 +49,11 @@ impl Judge<'_> {
             let judged = self.reads(place, file, ReadKind::Content);
             self.soften(judged)?;
             if in_place {
-                if !self.sandboxed && erasing > 0 {
-                    self.erases_once(place, file, erasing)?;
-                    self.keeps_lines(place, file, lines_cut)?;
-                }
-                if !self.sandboxed {
-                    self.keeps_text(place, file, &text, extended)?;
-                }
                 let judged = self.writes(place, file, WriteKind::Change);
                 self.soften(judged)?;
             }
         }
         Ok(())
-    }
-
-    /// Checks that a line takes from a file once: what several commands leave is not known.
-    fn erases_once(&mut self, place: &Place, file: &Arg, erasing: usize) -> Result<(), Denial> {
-        for path in self.paths(place, file)? {
-            let real = self.cx.resolve(&path)?.path;
-            let moved = self.landed.iter().any(|landed| real.starts_with(landed));
-            if erasing > 1 || moved || self.cx.changed().contains(&real) {
-                return Err(cuts());
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that a file has more lines with text than a program deletes by their numbers.
-    fn keeps_lines(&mut self, place: &Place, file: &Arg, deleted: usize) -> Result<(), Denial> {
-        for path in self.paths(place, file)? {
-            if self.cx.kind(&path) == FileKind::File && self.cx.lines(&path) <= deleted {
-                return Err(cuts());
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that a program, with extended patterns or plain ones, leaves a letter or a digit of a
-    /// file that has some.
-    fn keeps_text(
-        &mut self,
-        place: &Place,
-        file: &Arg,
-        program: &str,
-        extended: bool,
-    ) -> Result<(), Denial> {
-        for path in self.paths(place, file)? {
-            self.cx.spend(COST_OF_AN_ENTRY * 5)?;
-            // One that cannot be tried may take everything.
-            if leaves_nothing(program, extended, &self.cx.content(&path)).unwrap_or(true) {
-                return Err(cuts());
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a program of addresses with `p`, `d`, `q`, `=`, and `s`.
-    fn sed_program(&self, program: &str, in_place: bool) -> Result<(), Denial> {
-        let mut at = program;
-        loop {
-            at = at.trim_start_matches([' ', ';']);
-            if at.is_empty() {
-                return Ok(());
-            }
-            let (lines, rest) = address(at).ok_or_else(|| not_understood("sed"))?;
-            let command = rest.chars().next().ok_or_else(|| not_understood("sed"))?;
-            let after = &rest[command.len_utf8()..];
-            at = match command {
-                'p' | '=' => after,
-                'q' if !in_place || self.sandboxed => after,
-                'd' if !in_place || lines.is_narrow() || self.sandboxed => after,
-                'd' | 'q' if in_place && !self.sandboxed => return Err(cuts()),
-                's' if in_place && !self.sandboxed && takes_all(after) => return Err(cuts()),
-                's' => substitution(after).ok_or_else(|| not_understood("sed"))?,
-                _ => return Err(not_understood("sed")),
-            };
-            if !(at.is_empty() || at.starts_with([';', ' '])) {
-                return Err(not_understood("sed"));
-            }
-        }
     }
 
     /// `awk` programs that print fields, counts and sums.
@@ -164,17 +80,43 @@ impl Judge<'_> {
     }
 }
 
-fn cuts() -> Denial {
-    Denial::new("program.delete", "sed would cut most of the file")
-        .instead("change the file with the edit tool")
-}
-
 fn not_understood(program: &str) -> Denial {
     Denial::new(
         "program.option",
         format!("the {program} program does more than print and substitute"),
     )
     .instead("use `grep`, `cut`, `head`, or the edit tool")
+}
+
+fn cuts() -> Denial {
+    Denial::new("program.delete", "sed would cut most of the file")
+        .instead("change the file with the edit tool")
+}
+
+/// Reads a program of addresses with `p`, `d`, `q`, `=`, and `s`. With `cuts_none`, it must not take
+/// most of a file.
+fn sed_program(program: &str, cuts_none: bool) -> Result<(), Denial> {
+    let mut at = program;
+    loop {
+        at = at.trim_start_matches([' ', ';']);
+        if at.is_empty() {
+            return Ok(());
+        }
+        let (lines, rest) = address(at).ok_or_else(|| not_understood("sed"))?;
+        let command = rest.chars().next().ok_or_else(|| not_understood("sed"))?;
+        let after = &rest[command.len_utf8()..];
+        at = match command {
+            'q' if cuts_none => return Err(cuts()),
+            'd' if cuts_none && !lines.is_narrow() => return Err(cuts()),
+            's' if cuts_none && takes_all(after) => return Err(cuts()),
+            'p' | '=' | 'q' | 'd' => after,
+            's' => substitution(after).ok_or_else(|| not_understood("sed"))?,
+            _ => return Err(not_understood("sed")),
+        };
+        if !(at.is_empty() || at.starts_with([';', ' '])) {
+            return Err(not_understood("sed"));
+        }
+    }
 }
 
 /// Which lines a command is for.
@@ -234,31 +176,6 @@ fn address(text: &str) -> Option<(Lines, &str)> {
             }
         },
     }
-}
-
-/// Lines that the commands of a program delete by their numbers, at most.
-fn lines_deleted(program: &str) -> usize {
-    let each = |command: &str| {
-        let lines = command.trim().strip_suffix('d')?;
-        match lines.split_once(',') {
-            Some((from, to)) => {
-                Some((to.parse::<usize>().ok()? + 1).saturating_sub(from.parse().ok()?))
-            }
-            None => Some(usize::from(lines == "$" || lines.parse::<usize>().is_ok())),
-        }
-    };
-    program.split(';').filter_map(each).sum()
-}
-
-/// Commands of a program that take lines away, or put nothing in the place of what they find. A
-/// pattern with alternatives counts as several.
-fn erasers(program: &str) -> usize {
-    static ERASES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?:^|[;\s/0-9$])d\s*(?:;|$)|s(?:/|\||#|,|:|@)[^;]*[/|#,:@][^\w&\\;]*[/|#,:@][a-z0-9]*\s*(?:;|$)").ok()
-    });
-    let erases = |part: &str| ERASES.as_ref().is_none_or(|it| it.is_match(part));
-    let parts = program.split(';').filter(|part| erases(part));
-    parts.map(|part| if part.contains('|') && part.ends_with('d') { 2 } else { 1 }).sum()
 }
 
 /// Letters and digits of a pattern that stand for themselves.
@@ -331,6 +248,26 @@ fn substitution(text: &str) -> Option<&str> {
         text[at + 1..]
             .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'I' | 'i')),
     )
+}
+
+/// Where a part that this character ends is over.
+fn delimited(text: &str, end: char) -> Option<usize> {
+    let mut escaped = false;
+    let mut bracket = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            // Within brackets programs differ about what ends the part.
+            '[' => bracket = true,
+            ']' => bracket = false,
+            _ if c == end && bracket => return None,
+            _ if c == end => return Some(at),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Fields and plain texts, and rules that print them, count, or sum up.

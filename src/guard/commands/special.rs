@@ -4,7 +4,7 @@ use super::options::{Parsed, inline, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Kind};
 use crate::guard::programs::verbs::refuse_verb;
@@ -61,15 +61,13 @@ impl Judge<'_> {
             "same" => {
                 let program = name.rsplit(' ').next().unwrap_or_default();
                 match table::entry(program) {
-                    Some(entry) => self.listed(place, program, entry, operands, Streams::default()),
+                    Some(entry) => self.listed(place, program, entry, operands),
                     None => unknown(),
                 }
             }
             // In one workspace or in each: the words of `yarn` itself.
             "yarn" => match table::entry("yarn") {
-                Some(entry) if !first.is_empty() => {
-                    self.listed(place, "yarn", entry, operands, Streams::default())
-                }
+                Some(entry) if !first.is_empty() => self.listed(place, "yarn", entry, operands),
                 _ => unknown(),
             },
             "gzip" => {
@@ -91,13 +89,9 @@ impl Judge<'_> {
                     operands.iter().take_while(|word| word.head().contains('=')).count();
                 let (variables, command) = operands.split_at(variables);
                 self.variables(place, variables)?;
-                if command.is_empty() {
-                    unknown()
-                } else {
-                    self.run(place, command, Streams::default())
-                }
+                if command.is_empty() { unknown() } else { self.run(place, command) }
             }
-            "make" => self.make(place, name, operands, parsed),
+            "make" => self.make(place, name, operands),
             // Other formats include or fetch files that the text names.
             "pandoc" => {
                 let pdf = |value: &Arg| value.head().ends_with(".pdf");
@@ -108,7 +102,7 @@ impl Judge<'_> {
                 }
                 operands.iter().try_for_each(|file| {
                     let kind = Kind::Read;
-                    self.value(place, name, kind, file, parsed, Streams::default())
+                    self.value(place, name, kind, file, parsed)
                 })
             }
             "cmake" => self.cmake(place, operands),
@@ -183,7 +177,7 @@ impl Judge<'_> {
             // With a version, it asks a registry.
             "packages" => operands.iter().try_for_each(|word| match word.head().contains('@') {
                 true => Err(unknown_option(name, word.head())),
-                false => self.value(place, name, Kind::Word, word, parsed, Streams::default()),
+                false => self.value(place, name, Kind::Word, word, parsed),
             }),
             "testcache" if parsed.has(&["-testcache"]) => Ok(()),
             // A word that is no test: mocha starts Node's debugger, tap a plugin's installation.
@@ -193,7 +187,7 @@ impl Judge<'_> {
                     return refuse_verb(name, test.head());
                 }
                 self.is_no_publisher(place, test, true)?;
-                self.value(place, name, Kind::NameGlob, test, parsed, Streams::default())
+                self.value(place, name, Kind::NameGlob, test, parsed)
             }),
             "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
             // A label of Bazel begins at the workspace.

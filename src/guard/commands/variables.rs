@@ -3,7 +3,7 @@
 use super::options::Parsed;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::line::{Arg, Judge, Place, Streams};
+use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
 use crate::guard::programs::table::Kind;
 use crate::guard::secrets;
@@ -48,8 +48,7 @@ impl Judge<'_> {
         };
         if kind != Kind::Text {
             let before = self.writes_code;
-            let judged =
-                self.value(place, name, kind, value, &Parsed::default(), Streams::default());
+            let judged = self.value(place, name, kind, value, &Parsed::default());
             self.writes_code = before;
             return judged;
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::options::unknown_option;
 use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::line::{Arg, Judge, Place, Streams, parse, unclear};
+use crate::guard::line::{Arg, Judge, Place, parse, unclear};
 
 const SHELLS: &[&str] = &["bash", "sh", "dash"];
 
@@ -32,7 +32,6 @@ impl Judge<'_> {
         place: &mut Place,
         name: &str,
         args: &[Arg],
-        streams: Streams,
     ) -> Option<Result<(), Denial>> {
         if !is_wrapper(name) {
             return None;
@@ -41,11 +40,11 @@ impl Judge<'_> {
             return Some(self.shell(place, name, args));
         }
         if self.sandboxed {
-            return Some(self.look_through(place, name, args, streams));
+            return Some(self.look_through(place, name, args));
         }
         match name {
             "env" => Some(self.env(place, args)),
-            "command" => Some(self.command_builtin(place, args, streams)),
+            "command" => Some(self.command_builtin(place, args)),
             _ if WRAPPERS.contains(&name) => None,
             _ => {
                 let why = format!("`{name}` runs what this line does not show");
@@ -69,7 +68,7 @@ impl Judge<'_> {
             Some(first) if first.head().starts_with('-') => {
                 Err(unknown_option("env", first.head()))
             }
-            Some(_) => self.run(&mut place.inner(), command, Streams::default()),
+            Some(_) => self.run(&mut place.inner(), command),
         }
     }
 
@@ -82,16 +81,11 @@ impl Judge<'_> {
         })
     }
 
-    fn command_builtin(
-        &mut self,
-        place: &mut Place,
-        args: &[Arg],
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn command_builtin(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
         match args.first().and_then(Arg::text) {
             Some("-v" | "-V") => args[1..].iter().try_for_each(|arg| self.harmless(place, arg)),
             Some(option) if option.starts_with('-') => Err(unknown_option("command", option)),
-            Some(_) => self.run(place, args, streams),
+            Some(_) => self.run(place, args),
             None => Err(unknown_option("command", "")),
         }
     }
@@ -169,13 +163,7 @@ impl Judge<'_> {
     }
 
     /// In a sandbox: the command behind a wrapper's options, as far as it can be told.
-    fn look_through(
-        &mut self,
-        place: &mut Place,
-        name: &str,
-        args: &[Arg],
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn look_through(&mut self, place: &mut Place, name: &str, args: &[Arg]) -> Result<(), Denial> {
         if name == "eval" {
             let line: Option<Vec<&str>> = args.iter().map(Arg::text).collect();
             return line.map_or_else(
@@ -194,7 +182,7 @@ impl Judge<'_> {
         };
         let from = args.iter().take_while(skipped).count();
         match args.get(from) {
-            Some(_) => self.run(place, &args[from..], streams),
+            Some(_) => self.run(place, &args[from..]),
             None if name == "env" => {
                 Err(Denial::new("env.dump", "it prints the whole environment"))
             }

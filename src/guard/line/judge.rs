@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
-use super::feeds::{feeds, gives, gives_alone, input, succeeds};
 use super::intent;
 use super::parse::unclear;
 use super::place::Place;
@@ -43,8 +42,6 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) sandboxed: bool,
     /// Folders that this line makes.
     pub(in crate::guard) made: BTreeSet<PathBuf>,
-    /// Where this line moves something: it is there, though the files do not show it yet.
-    pub(in crate::guard) landed: BTreeSet<PathBuf>,
     /// The line moves a folder, so later folders are not known.
     pub(in crate::guard) moved: bool,
     /// The line writes something that tools of the project run.
@@ -67,13 +64,6 @@ pub(in crate::guard) struct Judge<'a> {
     depth: usize,
 }
 
-/// The connections of a command.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::guard) struct Streams {
-    /// It reads text of the line itself, which is not empty.
-    pub(in crate::guard) fed: bool,
-}
-
 impl<'a> Judge<'a> {
     pub(in crate::guard) fn new(cx: CallContext<'a>, parts: ExplainedParts) -> Self {
         let sandboxed = cx.policy().tier.is_sandboxed();
@@ -81,7 +71,6 @@ impl<'a> Judge<'a> {
             cx,
             sandboxed,
             made: BTreeSet::new(),
-            landed: BTreeSet::new(),
             moved: false,
             writes_code: false,
             writes_examples: false,
@@ -198,7 +187,7 @@ impl<'a> Judge<'a> {
         for (at, pipeline) in list.pipelines.iter().enumerate() {
             place.straight = !place.fixed && at == 0;
             match pipeline.as_slice() {
-                [command] => self.command(place, command, Streams::default())?,
+                [command] => self.command(place, command)?,
                 commands => self.in_any_order(|judge| judge.pipeline(place, commands))?,
             }
         }
@@ -215,33 +204,21 @@ impl<'a> Judge<'a> {
     }
 
     fn pipeline(&mut self, place: &Place, commands: &[PipelinePart]) -> Result<(), Denial> {
-        let mut fed = false;
-        for (at, command) in commands.iter().enumerate() {
-            let mut inner = place.inner();
-            inner.read |= at + 1 < commands.len();
-            self.command(&mut inner, command, Streams { fed })?;
-            fed = feeds(command);
-        }
-        Ok(())
+        commands.iter().try_for_each(|command| self.command(&mut place.inner(), command))
     }
 
-    fn command(
-        &mut self,
-        place: &mut Place,
-        command: &PipelinePart,
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn command(&mut self, place: &mut Place, command: &PipelinePart) -> Result<(), Denial> {
         self.cx.spend(1)?;
         match command {
             PipelinePart::Simple(simple) => {
                 self.parts.see(|| simple.text.clone());
-                let judged = self.simple(place, simple, streams);
+                let judged = self.simple(place, simple);
                 self.soften(judged.map_err(|denial| denial.within(&simple.text))).map(drop)
             }
             PipelinePart::Compound(compound, redirects) => {
                 let certain = place.straight && redirects.iter().all(succeeds);
                 let before = place.variables.clone();
-                self.redirects(place, redirects, gives(compound))?;
+                self.redirects(place, redirects, false)?;
                 self.compound(place, compound)?;
                 if !certain {
                     // It may not run, and sets nothing then.
@@ -301,18 +278,12 @@ impl<'a> Judge<'a> {
             self.cx.spend(COST_OF_A_ROUND)?;
             let mut inner = place.inner();
             inner.variables.insert(name.to_owned(), value);
-            inner.loops.insert(name.to_owned());
             self.script(&mut inner, body)?;
         }
         Ok(())
     }
 
-    fn simple(
-        &mut self,
-        place: &mut Place,
-        simple: &Simple,
-        streams: Streams,
-    ) -> Result<(), Denial> {
+    fn simple(&mut self, place: &mut Place, simple: &Simple) -> Result<(), Denial> {
         let mut args = Vec::new();
         for word in &simple.words {
             args.push(self.argument(place, word)?);
@@ -334,11 +305,8 @@ impl<'a> Judge<'a> {
             let judged = self.variable(place, name, &value, simple.words.is_empty());
             self.soften(judged)?;
         }
-        let fed = input(&simple.redirects).unwrap_or(streams.fed);
-        let cat = simple.words.len() == 1 && simple.words[0].text() == Some("cat");
-        let gives = gives_alone(simple) || cat && fed;
         self.writes_text(&args, &simple.redirects)?;
-        self.redirects(place, &simple.redirects, gives)?;
+        self.redirects(place, &simple.redirects, gives(simple))?;
         if args.is_empty() {
             return if simple.variables.is_empty() {
                 Err(unclear("a redirection without a command"))
@@ -346,32 +314,25 @@ impl<'a> Judge<'a> {
                 Ok(())
             };
         }
-        self.run(place, &args, Streams { fed })
+        self.run(place, &args)
     }
 
-    /// Judges the redirections of a command that is known to print something, or not. Only the last
-    /// file takes its output; those before it stay empty. Where a later redirection fails, the
-    /// command does not run.
+    /// Judges the redirections of a command that is known to print something, or not.
     fn redirects(
         &mut self,
         place: &Place,
         redirects: &[Redirect],
         gives: bool,
     ) -> Result<(), Denial> {
-        let takes = |redirect: &Redirect| match redirect {
-            Redirect::Write(_) | Redirect::Append(_) => true,
-            Redirect::Read(_) | Redirect::WriteOther(_) | Redirect::Data { .. } => false,
-        };
-        let last = redirects.iter().rposition(takes);
-        for (at, redirect) in redirects.iter().enumerate() {
-            let filled = || Some(at) == last && redirects[at + 1..].iter().all(succeeds);
-            let judged = self.redirect(place, redirect, gives && filled());
+        // Where another one fails, or takes the output, the file stays empty.
+        let others = redirects.iter().filter(|it| !succeeds(it)).count() > 1;
+        for redirect in redirects {
+            let judged = self.redirect(place, redirect, gives && !others);
             self.soften(judged)?;
         }
         Ok(())
     }
 
-    /// Judges a redirection; `gives` tells that the command is known to print something.
     fn redirect(&mut self, place: &Place, redirect: &Redirect, gives: bool) -> Result<(), Denial> {
         use crate::guard::call_context::ReadKind;
         self.cx.spend(COST_OF_A_REDIRECTION)?;
@@ -387,8 +348,7 @@ impl<'a> Judge<'a> {
             }
             Redirect::Write(word) => {
                 let arg = self.expand(place, word)?;
-                // In a loop, one line would take the place of many files.
-                self.fills(place, &arg, gives && !place.varies(word))
+                self.fills(place, &arg, gives)
             }
             Redirect::WriteOther(word) => {
                 let arg = self.expand(place, word)?;
@@ -515,4 +475,37 @@ fn is_plain_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
     let small = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(plain);
     name.len() <= 16 && small && !known || lists(NAMES, name)
+}
+
+/// Is a redirection sure to succeed?
+fn succeeds(redirect: &Redirect) -> bool {
+    match redirect {
+        Redirect::Data { .. } => true,
+        Redirect::Read(word)
+        | Redirect::Write(word)
+        | Redirect::WriteOther(word)
+        | Redirect::Append(word) => word.text() == Some("/dev/null"),
+    }
+}
+
+/// Does a command print text of the line itself with something in it?
+fn gives(simple: &Simple) -> bool {
+    let fixed = |word: &Word| {
+        let text = word.text().unwrap_or_default();
+        ["\\n", "%s", "%d"].iter().fold(text.to_owned(), |rest, it| rest.replace(it, ""))
+    };
+    match simple.words.first().and_then(Word::text) {
+        // An escape may end or take the text.
+        Some("echo" | "printf") => {
+            let words: Vec<String> = simple.words[1..].iter().map(fixed).collect();
+            let shows =
+                |word: &String| !word.starts_with('-') && word.chars().any(char::is_alphanumeric);
+            !words.iter().any(|word| word.contains(['\\', '%'])) && words.iter().any(shows)
+        }
+        Some("cat") if simple.words.len() == 1 => simple
+            .redirects
+            .iter()
+            .any(|redirect| matches!(redirect, Redirect::Data { empty: false, .. })),
+        _ => false,
+    }
 }

@@ -5,7 +5,6 @@
 //! commands that plainly do something forbidden.
 
 mod ast;
-mod feeds;
 mod intent;
 mod judge;
 mod parse;
@@ -16,7 +15,7 @@ mod place;
 mod value;
 mod written_text;
 
-pub(super) use judge::{Judge, Streams};
+pub(super) use judge::Judge;
 pub(super) use parse::{parse, unclear};
 pub(super) use paths::aims_at_secrets;
 pub(super) use place::Place;

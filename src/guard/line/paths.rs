@@ -176,28 +176,31 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Checks that a file may be filled; `gives` tells that something is known to be put there.
+    /// Checks that the content of a file may be replaced; `gives` tells that something is known to
+    /// be put there.
     pub(in crate::guard) fn fills(
         &mut self,
         place: &Place,
         arg: &Arg,
         gives: bool,
     ) -> Result<(), Denial> {
-        let paths = self.paths(place, arg);
-        // One text would take the place of many files.
-        let gives = gives && !matches!(arg, Arg::Pattern(_)) && !place.loops_over(arg);
-        for path in self.soften(paths)?.unwrap_or_default() {
-            let real = self.cx.resolve(&path).map_or(path, |real| real.path);
-            self.replaces_nothing_moved(&real)?;
-            let lost = !gives && !self.sandboxed && self.loses(&real);
-            if lost {
-                return Err(Denial::new("program.delete", "it may empty an existing file")
-                    .instead(
-                        "write to a new file or below `target/`, or change it with the edit tool",
-                    ));
+        self.writes(place, arg, WriteKind::Change)?;
+        if self.sandboxed || gives && matches!(arg, Arg::Text(_)) {
+            return Ok(());
+        }
+        for path in self.paths(place, arg)? {
+            let real = self.cx.resolve(&path)?.path;
+            if self.loses(&real) {
+                return Err(Denial::new(
+                    "program.delete",
+                    "it may empty a file that this run did not make",
+                )
+                .instead(
+                    "write to a new file or below `target/`, or change it with the edit tool",
+                ));
             }
         }
-        self.writes(place, arg, WriteKind::Change)
+        Ok(())
     }
 
     /// Is a path a folder of build output, or below one?
@@ -208,16 +211,7 @@ impl Judge<'_> {
             .any(|part| OUTPUT.contains(&part.as_os_str().to_string_lossy().as_ref()))
     }
 
-    /// Refuses to write over what this line moved: its only copy may be there.
-    pub(in crate::guard) fn replaces_nothing_moved(&self, path: &Path) -> Result<(), Denial> {
-        if self.sandboxed || !self.landed.iter().any(|landed| path.starts_with(landed)) {
-            return Ok(());
-        }
-        Err(Denial::new("program.delete", "it writes over what this line moved there")
-            .instead("move it in a call of its own, or write to another name"))
-    }
-
-    /// Is there a file of the workspace that no tool made?
+    /// Is there a file of the workspace that neither this run nor a tool made?
     pub(in crate::guard) fn loses(&self, path: &Path) -> bool {
         let relative = path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path);
         let output = self.is_output(path)
@@ -231,6 +225,7 @@ impl Judge<'_> {
         path.starts_with(&self.cx.policy().workspace)
             && !output
             && self.cx.kind(path) == FileKind::File
+            && !self.cx.is_new(path)
     }
 
     /// Checks a word that may name a file, in all its parts: after `=`, `:`, `,` and `@` too.
