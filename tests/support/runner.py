@@ -71,7 +71,7 @@ class Runner:
         for number, test in enumerate(tests):
             self.waiting.put((number, *test))
         self.screen = threading.Lock()
-        self.results = []  # (seconds, passed, name)
+        self.results = []  # (seconds, seconds of processor, passed, program, test)
         self.groups = set()
 
     def stop(self):
@@ -89,8 +89,8 @@ class Runner:
             except queue.Empty:
                 return
             began = time.monotonic()
-            output = self.run(number, program, test)
-            self.report(time.monotonic() - began, f"{name} {test}", output)
+            output, processor = self.run(number, program, test)
+            self.report(time.monotonic() - began, processor, name, test, output)
 
     def left(self, *folders):
         """What a test left behind. The guardian of a run that was killed removes its folder soon."""
@@ -102,7 +102,7 @@ class Runner:
             time.sleep(0.1)
 
     def run(self, number, program, test):
-        """Runs one test; returns its output if it failed."""
+        """Runs one test; returns its output if it failed, and what it used of the processor."""
         home, tmp = (os.path.join(self.folder, f"{number}{kind}") for kind in "ht")
         os.mkdir(home)
         os.mkdir(tmp)
@@ -116,30 +116,30 @@ class Runner:
                 start_new_session=True,
             )
             self.groups.add(process.pid)
-            hung = False
-            try:
-                process.wait(LIMIT)
-            except subprocess.TimeoutExpired:
-                hung = True
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            limit = threading.Timer(LIMIT, os.killpg, [process.pid, signal.SIGKILL])
+            limit.start()
+            # Includes the children that the test has waited for.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            limit.cancel()
             self.groups.discard(process.pid)
             file.seek(0)
             output = file.read().decode(errors="replace")
         left = self.left(home, tmp)
         for where in (home, tmp):
             shutil.rmtree(where, ignore_errors=True)
-        if hung:
-            return f"{output}\nkilled after {LIMIT} s"
+        processor = usage.ru_utime + usage.ru_stime
         if left:
-            return f"{output}\nleft behind: {', '.join(left)}"
-        passed = process.returncode == 0 and "test result: ok. 1 passed" in output
-        return None if passed else f"{output}\nexit status {process.returncode}"
+            return f"{output}\nleft behind: {', '.join(left)}", processor
+        if process.returncode == 0 and "test result: ok. 1 passed" in output:
+            return None, processor
+        return f"{output}\nexit status {process.returncode} (-9: killed after {LIMIT} s)", processor
 
-    def report(self, seconds, name, output):
+    def report(self, seconds, processor, program, test, output):
         with self.screen:
-            self.results.append((seconds, output is None, name))
-            print(f"{'FAIL' if output else 'ok  '} {seconds:8.3f}s  {name}", flush=True)
+            self.results.append((seconds, processor, output is None, program, test))
+            verdict = "FAIL" if output else "ok  "
+            print(f"{verdict} {seconds:8.3f}s {processor:8.3f}s  {program} {test}", flush=True)
             if output:
                 print(output, flush=True)
 
@@ -183,11 +183,16 @@ def main(arguments):
         except KeyboardInterrupt:
             runner.stop()
             sys.exit("tests/run: interrupted")
+    print(f"\n{'wall':>9} {'processor':>10}  tests of each program")
+    for program in dict.fromkeys(name for name, _, _ in tests):
+        own = [result for result in runner.results if result[3] == program]
+        wall, processor = (sum(result[at] for result in own) for at in (0, 1))
+        print(f"{wall:8.1f}s {processor:9.1f}s  {len(own)} of {program}")
     results = sorted(runner.results, reverse=True)
     print(f"\nThe {SLOWEST} slowest:")
-    for seconds, _, name in results[:SLOWEST]:
-        print(f"{seconds:8.1f}s  {name}")
-    failed = [name for _, passed, name in results if not passed]
+    for seconds, processor, _, program, test in results[:SLOWEST]:
+        print(f"{seconds:8.1f}s {processor:9.1f}s  {program} {test}")
+    failed = [f"{program} {test}" for _, _, passed, program, test in results if not passed]
     if failed:
         print("\nFailed:", *failed, sep="\n  ")
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
