@@ -25,7 +25,7 @@ pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
-pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
+pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart, of_sandbox};
 pub(super) use self::mcp::{McpClient, McpCommand, McpInstallArgs, McpServeArgs, ToolSet};
 pub(super) use self::plan::{OrchestrateArgs, PlanArgs};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};

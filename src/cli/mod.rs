@@ -114,6 +114,10 @@ pub use exit::document;
 pub fn main() -> ProcessExit {
     let (directory, words) = args::leading_directory(std::env::args_os());
     let words = args::attached(words);
+    if let Some(args) = args::of_sandbox(&words) {
+        listen_to_tracing();
+        return ProcessExit::from(sandbox::run(&args));
+    }
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 /// Flags of `guardian`.
 #[derive(Args, Debug)]
@@ -20,10 +20,18 @@ pub(crate) struct GuardianArgs {
 }
 
 /// A part of a session's sandbox.
-#[derive(Args, Debug)]
+#[derive(Debug, Parser)]
 pub(crate) struct SandboxArgs {
     #[command(subcommand)]
     pub(crate) part: SandboxPart,
+}
+
+/// The flags of `sandbox`, without the parser of all the other commands: a run starts dozens of
+/// these processes, and building that parser takes longer than all else that most of them do.
+pub(crate) fn of_sandbox(words: &[OsString]) -> Option<SandboxArgs> {
+    words.get(1).filter(|word| *word == "sandbox")?;
+    // Help and mistakes are left to the whole parser.
+    SandboxArgs::try_parse_from(&words[1..]).ok()
 }
 
 #[derive(Subcommand, Debug)]
