@@ -1,7 +1,7 @@
 //! The program is killed at each write of its state and started again: it goes on as if
 //! nothing had happened.
 //!
-//! `tests/soak` kills it at every write; `tests/run` at every fifth, from one that the seed draws.
+//! `tests/soak` kills it at every write; `tests/run` at a few, from one that the seed draws.
 #![cfg(debug_assertions)]
 #![expect(clippy::print_stdout, reason = "how many writes there are is what one wants to know")]
 
@@ -25,7 +25,7 @@ use ralph_copilot::sys::crash::CRASH_AT;
 use crate::repo::Repo;
 
 /// A sample takes one write out of so many.
-const STRIDE: u32 = 16;
+const STRIDE: u32 = 32;
 /// Threads that kill and start again.
 const THREADS: usize = 3;
 /// No run has as many writes.

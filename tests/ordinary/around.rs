@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 
-use crate::place::{Place, Project, proves, tiers};
+use crate::place::{Place, Project, proves, tiers, tiers_of};
 
 #[test]
 fn an_ignored_env_file_that_a_test_reads() {
@@ -80,7 +80,7 @@ fn a_database_of_this_machine() {
 #[test]
 fn a_database_that_nobody_named() {
     let port = database();
-    for tier in tiers(DATABASE.needs).into_iter().filter(|tier| *tier == "full") {
+    for tier in tiers_of(DATABASE.needs, &["full"]) {
         let place = Place::of(&DATABASE, "");
         place.write(".port", &port.to_string());
         let ran = place.run(&DATABASE, tier);

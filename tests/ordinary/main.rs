@@ -2,7 +2,7 @@
 //! with their dependencies installed as people do, prove one criterion in the proof room of every
 //! tier. Where a tier needs `setup:`, the run says so before an agent starts.
 //!
-//! `tests/soak` tries every tier, `tests/run` the best one of this machine and another one.
+//! `tests/soak` tries every tier; `tests/run` one for each project, as the seed draws.
 //! A project whose tools a machine lacks is passed over, and says so with --nocapture.
 #![cfg(target_os = "linux")]
 

@@ -195,8 +195,13 @@ fn path() -> OsString {
     std::env::join_paths(tools.into_iter().chain(system)).expect("a PATH")
 }
 
-/// The tiers in which a project can be tried here; says what is passed over.
+/// The tiers in which a project is tried here; says what is passed over.
 pub(crate) fn tiers(needs: &[&str]) -> Vec<&'static str> {
+    tiers_of(needs, &TIERS)
+}
+
+/// The same, of these tiers.
+pub(crate) fn tiers_of(needs: &[&str], only: &[&'static str]) -> Vec<&'static str> {
     let has = |need: &str| {
         let need = if need.contains(' ') { need.to_owned() } else { format!("command -v {need}") };
         let mut shell = Command::new("sh");
@@ -207,23 +212,22 @@ pub(crate) fn tiers(needs: &[&str]) -> Vec<&'static str> {
         say(&format!("passed over: no {missing}"));
         return Vec::new();
     }
-    let (tried, not): (Vec<_>, Vec<_>) = TIERS.into_iter().partition(|tier| has_tier(tier));
+    let (tried, not): (Vec<_>, Vec<_>) = only.iter().copied().partition(|tier| has_tier(tier));
     if !not.is_empty() {
         say(&format!("passed over: no tier {}", not.join(", ")));
     }
     drawn(tried)
 }
 
-/// The best tier, and one of the others.
-fn drawn(mut tiers: Vec<&'static str>) -> Vec<&'static str> {
-    if !sample::full() {
-        let others = tiers.split_off(1);
-        let seed = usize::try_from(sample::seed() % 1000).expect("a number");
-        // Not the same one for every test.
-        let name = std::thread::current().name().map_or(0, str::len);
-        tiers.extend(others.get((seed + name) % others.len().max(1)));
+/// All of them, or the one that the seed draws for this test.
+fn drawn(tiers: Vec<&'static str>) -> Vec<&'static str> {
+    if sample::full() || tiers.is_empty() {
+        return tiers;
     }
-    tiers
+    let seed = usize::try_from(sample::seed() % 1000).expect("a number");
+    // Not the same one for every test.
+    let name = std::thread::current().name().map_or(0, str::len);
+    vec![tiers[(seed + name) % tiers.len()]]
 }
 
 /// Proves a project's criterion in each tier, without any configuration.
@@ -232,8 +236,8 @@ pub(crate) fn proves(project: &Project) {
 }
 
 /// The same in some tiers.
-pub(crate) fn proves_in(project: &Project, only: &[&str]) {
-    for tier in tiers(project.needs).into_iter().filter(|tier| only.contains(tier)) {
+pub(crate) fn proves_in(project: &Project, only: &[&'static str]) {
+    for tier in tiers_of(project.needs, only) {
         let ran = Place::of(project, "").run(project, tier);
         assert!(ran.is_proven(), "{tier}: {}", ran.told);
     }
@@ -242,9 +246,12 @@ pub(crate) fn proves_in(project: &Project, only: &[&str]) {
 /// Proves it in `full`; elsewhere it has to be said that `setup:` is needed, and with that line
 /// it is proven there, too.
 pub(crate) fn proves_with_setup(project: &Project, says: &str, setup: &str) {
-    proves_in(project, &["full"]);
-    for tier in tiers(project.needs).into_iter().filter(|tier| *tier != "full") {
+    for tier in tiers(project.needs) {
         let ran = Place::of(project, "").run(project, tier);
+        if tier == "full" {
+            assert!(ran.is_proven(), "{tier}: {}", ran.told);
+            continue;
+        }
         assert!(ran.needs("setup:") && ran.needs(says), "{tier}: {}", ran.told);
         let front = format!("setup: [{}]", json!(setup));
         let ran = Place::of(project, &front).run(project, tier);

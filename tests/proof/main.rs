@@ -26,7 +26,7 @@ use crate::repo::{Repo, story};
 use crate::tier::has_tier;
 
 /// Cases of each kind in a sample.
-const SAMPLE: usize = 12;
+const SAMPLE: usize = 6;
 /// Cases that run at a time.
 const WORKERS: usize = 3;
 
