@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use super::classify::{
     AskedCheck, HarnessCheck, HarnessQuestion, KnownStarts, LookedAt, Mutants, PutBack, Role,
-    SourceTree as _, TreeEdit, has_code, mutants, put_back,
+    SourceTree as _, TreeEdit, has_code, missing_tests, mutants, put_back,
 };
 use super::error::VerifyError;
+use super::format;
 use super::git::TreeFiles;
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
 use super::proof_rules::ProofRules;
-use super::runner::TestRunner;
-use crate::model::{ChangeKind, CheckResult, CheckWrote, PathChange};
+use super::runner::{TestRunner, at_least_as_many, still_failing};
+use crate::model::{ChangeKind, CheckResult, CheckStatus, CheckWrote, FirstSeen, PathChange};
 
 /// How the harness is put back at a commit.
 pub(super) struct Harness {
@@ -96,11 +97,47 @@ impl Harness {
 
     /// Changed files that the task allows to change: the tests in them may be others than at the
     /// start.
-    pub(super) fn allowed(&self, rules: &ProofRules<'_>) -> Vec<PathBuf> {
+    fn allowed(&self, rules: &ProofRules<'_>) -> Vec<PathBuf> {
         let (start, now) = (self.start.paths(), self.now.paths());
         let changed = |path: &&PathBuf| start.get(*path) != now.get(*path);
         let allowed = start.keys().chain(now.keys().filter(|path| !start.contains_key(*path)));
         allowed.filter(|path| rules.may_change.is_match(path)).filter(changed).cloned().collect()
+    }
+
+    /// A result with the old harness: the tests of the start run, and those that failed pass.
+    /// Where the task allows files with tests to change, the tests may be others.
+    pub(super) fn compared(&self, mut check: CheckResult, rules: &ProofRules<'_>) -> CheckResult {
+        let allowed = self.allowed(rules);
+        let comparable = |seen: &&FirstSeen| {
+            let counts = seen.tests.iter();
+            check.passed() && !counts.map(|it| &*it.runner).any(|it| holds_tests(it, &allowed))
+        };
+        let Some(start) = rules.first_seen(&check.command).filter(comparable) else {
+            return check;
+        };
+        let failing = still_failing(&start.tests, &check.tests);
+        let why = match at_least_as_many(&start.tests, &check.tests) {
+            Err(fewer) => fewer,
+            Ok(()) if failing == 0 => return check,
+            Ok(()) => format!("{failing} of the tests that failed at the start did not pass"),
+        };
+        let missing = self.missing_tests().map(|it| format!(": {it} (`may_change` allows that)"));
+        check.status = CheckStatus::Incomplete(why + &missing.unwrap_or_default());
+        check
+    }
+
+    /// The tests of the start that are not defined any more, in a few words: `` `a` is missing ``.
+    pub(super) fn missing_tests(&self) -> Option<String> {
+        /// The others are counted.
+        const NAMED: usize = 3;
+        let names = missing_tests(&self.start, &self.now, &self.found.changed);
+        let all: Vec<_> = names.iter().map(|name| format!("`{}`", format::short(name))).collect();
+        let are = match all.len() {
+            0 => return None,
+            1 => "is",
+            _ => "are",
+        };
+        Some(format!("{} {are} missing", format::first(&all, NAMED)))
     }
 
     /// The edits without those of files that a check only looks at, if there are some: their content
@@ -189,4 +226,31 @@ pub(super) fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec
         (!paths.is_empty()).then_some(CheckWrote { command, paths })
     });
     wrote.collect()
+}
+
+/// Whether one of these files may hold tests of a runner.
+fn holds_tests(runner: &str, paths: &[PathBuf]) -> bool {
+    let known = TestRunner::ALL.into_iter().find(|it| it.name() == runner);
+    let endings = known.map_or(&[][..], TestRunner::endings);
+    let ending = |path: &Path| path.extension().and_then(|it| it.to_str().map(str::to_owned));
+    let fits = |path: &PathBuf| ending(path).is_some_and(|it| endings.contains(&&*it));
+    !paths.is_empty() && (endings.is_empty() || paths.iter().any(fits))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::holds_tests;
+
+    #[test]
+    fn only_a_changed_file_that_may_hold_tests_excuses_a_missing_one() {
+        let holds = |runner, path: &str| holds_tests(runner, &[PathBuf::from(path)]);
+        assert!(holds("go test", "sq_test.go"));
+        assert!(holds("unittest", "tests/test_sq.py"));
+        assert!(holds("ctest", "CMakeLists.txt"));
+        assert!(!holds("go test", "NOTES.md"));
+        assert!(!holds("cargo test", "expected.txt"));
+        assert!(!holds_tests("ctest", &[]));
+    }
 }

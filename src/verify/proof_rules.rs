@@ -1,7 +1,5 @@
 //! What the proofs of a task rest on, besides the commit.
 
-use std::path::{Path, PathBuf};
-
 use globset::GlobSet;
 
 use super::classify::Table;
@@ -9,9 +7,8 @@ use super::holdout::HoldOuts;
 use super::layout::Layout;
 use super::plan::PlannedCheck;
 use super::repo::Repo;
-use super::runner::{TestRunner, at_least_as_many, still_failing};
 use super::setup::RoomSetup;
-use crate::model::{CheckResult, CheckStatus, CriterionKey, FirstSeen, FirstStatus, Oid};
+use crate::model::{CriterionKey, FirstSeen, FirstStatus, Oid};
 
 /// The basis of a task's proofs.
 #[derive(Clone, Copy)]
@@ -74,51 +71,5 @@ impl ProofRules<'_> {
     /// The harness that a command has to pass besides the start's.
     pub(super) fn later_harness(&self, command: &str) -> Option<&Oid> {
         self.first_seen(command)?.harness.as_ref()
-    }
-
-    /// A result with the old harness: the tests of the start run, and those that failed pass.
-    /// Where the task allows files with tests to change, the tests may be others.
-    pub(super) fn compared(&self, mut check: CheckResult, allowed: &[PathBuf]) -> CheckResult {
-        let comparable = |seen: &&FirstSeen| {
-            let counts = seen.tests.iter();
-            check.passed() && !counts.map(|it| &*it.runner).any(|it| holds_tests(it, allowed))
-        };
-        let Some(start) = self.first_seen(&check.command).filter(comparable) else {
-            return check;
-        };
-        if let Err(fewer) = at_least_as_many(&start.tests, &check.tests) {
-            check.status = CheckStatus::Incomplete(fewer);
-        } else if let failing @ 1.. = still_failing(&start.tests, &check.tests) {
-            let why = format!("{failing} of the tests that failed at the start did not pass");
-            check.status = CheckStatus::Incomplete(why);
-        }
-        check
-    }
-}
-
-/// Whether one of these files may hold tests of a runner.
-fn holds_tests(runner: &str, paths: &[PathBuf]) -> bool {
-    let known = TestRunner::ALL.into_iter().find(|it| it.name() == runner);
-    let endings = known.map_or(&[][..], TestRunner::endings);
-    let ending = |path: &Path| path.extension().and_then(|it| it.to_str().map(str::to_owned));
-    let fits = |path: &PathBuf| ending(path).is_some_and(|it| endings.contains(&&*it));
-    !paths.is_empty() && (endings.is_empty() || paths.iter().any(fits))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::holds_tests;
-
-    #[test]
-    fn only_a_changed_file_that_may_hold_tests_excuses_a_missing_one() {
-        let holds = |runner, path: &str| holds_tests(runner, &[PathBuf::from(path)]);
-        assert!(holds("go test", "sq_test.go"));
-        assert!(holds("unittest", "tests/test_sq.py"));
-        assert!(holds("ctest", "CMakeLists.txt"));
-        assert!(!holds("go test", "NOTES.md"));
-        assert!(!holds("cargo test", "expected.txt"));
-        assert!(!holds_tests("ctest", &[]));
     }
 }

@@ -230,8 +230,7 @@ impl Again {
             if !matches!(role, Role::NewTests) {
                 proved.wrote.extend(harness.written(&ran, rules));
             }
-            let allowed = harness.allowed(rules);
-            results.extend(ran.into_iter().map(|check| rules.compared(check.result, &allowed)));
+            results.extend(ran.into_iter().map(|check| harness.compared(check.result, rules)));
             for check in &planned {
                 let is_red = |it: &CheckResult| it.command == check.command && !it.passed();
                 let rest = harness.without_looked_at(&edits, rules, &check.command);
@@ -240,7 +239,7 @@ impl Again {
                     let check = std::slice::from_ref(check);
                     let ran = room.run(shown, check, checks, options).await?;
                     results.retain(|it| !is_red(it));
-                    results.extend(ran.into_iter().map(|it| rules.compared(it.result, &allowed)));
+                    results.extend(ran.into_iter().map(|it| harness.compared(it.result, rules)));
                 }
             }
             // A check may be about new tests, such as their coverage. And new sources may need the
@@ -262,7 +261,7 @@ impl Again {
                 let rest: Vec<TreeEdit> = rest.cloned().collect();
                 let shown = Shown { edits: &rest, ..shown };
                 for ran in room.run(shown, &red, checks, options).await? {
-                    let ran = rules.compared(ran.result, &allowed);
+                    let ran = harness.compared(ran.result, rules);
                     if ran.passed() {
                         rests_on.extend(kept.iter().cloned());
                         results.retain(|it| it.command != ran.command);
@@ -274,9 +273,11 @@ impl Again {
         let put_back = proved.put_back.get_or_insert_with(PutBackRun::default);
         match role {
             Role::Start { left_out } => {
-                let harness = harness.changes;
+                let is_red = results.iter().any(|it| !it.passed());
+                let missing = harness.missing_tests().filter(|_| is_red);
+                let (harness, checks) = (harness.changes, results);
                 *put_back =
-                    PutBackRun { harness, rests_on, checks: results, left_out, apart: false };
+                    PutBackRun { harness, rests_on, checks, left_out, missing, apart: false };
             }
             Role::Later => {
                 put_back.checks.extend(results);
@@ -342,9 +343,8 @@ async fn first_run(
     let mut again = with_later(shown, rules, &green, (room.human(), known))?;
     let product = old_product(&harness, shown, rules, planned, (room.human(), known))?;
     if harness.found.edits.is_empty() {
-        let allowed = harness.allowed(rules);
         let checks = std::mem::take(&mut proved.checks).into_iter();
-        proved.checks = checks.map(|check| rules.compared(check, &allowed)).collect();
+        proved.checks = checks.map(|check| harness.compared(check, rules)).collect();
         let fails = must_fail(&harness, rules, planned, (&proved.checks, &product));
         return Ok(First { proved, again, fails });
     }

@@ -4,7 +4,8 @@
 
 use super::{Case, CommitsAlone, counts};
 use crate::model::{
-    CheckResult, CheckStatus, CommitSeen, Evidence, FindingKind, MustFail, Proof, Unmoved, Weight,
+    CheckResult, CheckStatus, CommitSeen, Evidence, FindingKind, MustFail, Proof, PutBackRun,
+    Unmoved, Weight,
 };
 use crate::verify::assess::{Reason, assess};
 use crate::verify::excerpt::{excerpt, said};
@@ -96,19 +97,9 @@ impl Case<'_> {
                         format::changes(&wrote.paths)
                     ),
                 ),
-                Reason::NeedsChanges(check, run) => (
-                    FindingKind::HarnessNeeded,
-                    Weight::Held,
-                    format!(
-                        "With tests, scripts and configuration as they were, {} These files \
-                         changed: {}. Put them back if the criterion does not ask for it; if it \
-                         does, {} below it in TASK.md allows it.{}",
-                        failure(check),
-                        format::changes(&run.harness),
-                        format::may_change(&run.harness),
-                        output(check)
-                    ),
-                ),
+                Reason::NeedsChanges(check, run) => {
+                    (FindingKind::HarnessNeeded, Weight::Held, needs_changes(check, run))
+                }
                 Reason::HoldOut(count) => {
                     let whose = match count.criterion == evidence.focus {
                         true => "this criterion".to_owned(),
@@ -261,6 +252,20 @@ impl Case<'_> {
             ),
         );
     }
+}
+
+/// A check that fails with the tests of the start.
+fn needs_changes(check: &CheckResult, run: &PutBackRun) -> String {
+    let missing = run.missing.iter().map(|it| format!("; {it} now")).collect::<String>();
+    format!(
+        "With tests, scripts and configuration as they were, {} These files changed: {}{missing}. \
+         Put them back if the criterion does not ask for it; if it does, {} below it in TASK.md \
+         allows it.{}",
+        failure(check),
+        format::changes(&run.harness),
+        format::may_change(&run.harness),
+        output(check)
+    )
 }
 
 /// A check that passes where it must fail.
