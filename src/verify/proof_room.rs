@@ -4,6 +4,7 @@
 //! Invariant: each check finds the room as the first one did, except for ignored files. Not in this
 //! file: creating rooms (`proof_rooms`), and confining a check's processes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -133,12 +134,12 @@ impl ProofRoom {
     pub(super) async fn begin_again(
         &mut self,
         commit: &Oid,
-        hooks: Option<&CommitHooks>,
+        (hooks, marked): (Option<&CommitHooks>, &BTreeSet<PathBuf>),
         to_run: (&dyn Checks, &CheckOptions),
     ) -> Result<(), VerifyError> {
         self.room.tidy()?;
         self.show(Shown { commit, edits: &[] }, to_run).await?;
-        self.room.unstage(&self.human)?;
+        self.room.unstage(&self.human, marked)?;
         self.room.note_made()?;
         self.room.lay_hooks(hooks)
     }

@@ -4,6 +4,7 @@
 //! commits to be proven. The room in use is at the same path as every other one, since the output
 //! of `setup:` may contain that path. Not in this file: running a check in a room.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub struct ProofRooms {
     set_up: Option<(IgnoredCopy, SetupInputs)>,
     /// The human's uncommitted files, which are shown with every commit.
     human: Vec<TreeEdit>,
+    /// Those of them that `git status` leaves out.
+    marked: BTreeSet<PathBuf>,
     known: KnownStarts,
     warm: Option<ProofRoom>,
     /// The warm room is not at its path, since another one is.
@@ -53,7 +56,7 @@ impl ProofRooms {
         root: &Path,
         folders: RoomFolders<'_>,
         master: Master,
-        human: Vec<TreeEdit>,
+        (human, marked): (Vec<TreeEdit>, BTreeSet<PathBuf>),
     ) -> Self {
         Self {
             source,
@@ -64,6 +67,7 @@ impl ProofRooms {
             master,
             set_up: None,
             human,
+            marked,
             known: KnownStarts::default(),
             warm: None,
             aside: false,
@@ -227,7 +231,7 @@ impl ProofRooms {
         hooks: Option<CommitHooks>,
     ) -> Result<WorkerTree, VerifyError> {
         let room = self.make(self.base.join(format!("worker-{number}")), Warmth::Warm)?;
-        Ok(WorkerTree::new(number, room, hooks))
+        Ok(WorkerTree::new(number, room, hooks, self.marked.clone()))
     }
 
     /// The starts that proofs rest on, as far as they were read.

@@ -3,6 +3,7 @@
 //! Invariant: what was done in it stays until the next assignment, so it is saved before that. Its
 //! objects are borrowed from the repository, which it never changes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,11 +22,18 @@ pub struct WorkerTree {
     number: usize,
     room: ProofRoom,
     hooks: Option<CommitHooks>,
+    /// Files of the human's that `git status` leaves out.
+    marked: BTreeSet<PathBuf>,
 }
 
 impl WorkerTree {
-    pub(super) fn new(number: usize, room: ProofRoom, hooks: Option<CommitHooks>) -> Self {
-        Self { number, room, hooks }
+    pub(super) fn new(
+        number: usize,
+        room: ProofRoom,
+        hooks: Option<CommitHooks>,
+        marked: BTreeSet<PathBuf>,
+    ) -> Self {
+        Self { number, room, hooks, marked }
     }
 
     /// The worker's number, from 1.
@@ -80,6 +88,6 @@ impl WorkerTree {
         commit: &Oid,
         to_run: (&dyn Checks, &CheckOptions),
     ) -> Result<(), VerifyError> {
-        self.room.begin_again(commit, self.hooks.as_ref(), to_run).await
+        self.room.begin_again(commit, (self.hooks.as_ref(), &self.marked), to_run).await
     }
 }

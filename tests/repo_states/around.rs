@@ -481,14 +481,15 @@ fn a_file_in_another_encoding_is_no_dirt_and_rooms_have_it_as_git_makes_it() {
 /// People keep their own version of a tracked file so.
 #[test]
 fn a_file_that_git_status_leaves_out_is_no_dirt_and_stays_the_humans() {
-    for mark in ["skip-worktree", "assume-unchanged"] {
+    let marks = ["skip-worktree", "assume-unchanged"];
+    for (mark, jobs) in marks.into_iter().flat_map(|mark| [(mark, "1"), (mark, "2")]) {
         let repo = Repo::with(TASK, &[("local.conf", "ours\n")]);
         repo.git(&["update-index", &format!("--{mark}"), "local.conf"]);
         repo.write("local.conf", "mine\n");
         let listed = repo.git(&["ls-files", "-v", "local.conf"]);
         let first = "turns:\n- times: 1\n  steps: [{run: \"echo agent > local.conf\"}]\n";
-        let ran = repo.run(&HONEST.replace("turns:\n", first), &[]);
-        assert_eq!(ran.code, Some(0), "{mark}: {} {}", ran.stderr, story(&repo, &ran));
+        let ran = repo.run(&HONEST.replace("turns:\n", first), &["-j", jobs]);
+        assert_eq!(ran.code, Some(0), "{mark} {jobs}: {} {}", ran.stderr, story(&repo, &ran));
         assert!(ran.stdout.contains("human.work"), "{mark}: {}", ran.stdout);
         assert_eq!((repo.status(), repo.read("local.conf")), ("".into(), "mine\n".into()));
         assert_eq!(repo.git(&["show", "HEAD:local.conf"]), "ours\n", "{mark}");

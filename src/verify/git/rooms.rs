@@ -34,8 +34,8 @@ impl GitRepo {
         let modules = self.submodules(repo).map_err(self.failed("read the submodules"))?;
         let source = RoomSource::of(repo, modules)?;
         let master = Master::of(&self.root, layout, folders, preflight.ignored.clone())?;
-        let edits = self.edits(&preflight.human)?;
-        Ok(ProofRooms::new((source, branch), &self.root, folders, master, edits))
+        let human = (self.edits(&preflight.human)?, preflight.marked.clone());
+        Ok(ProofRooms::new((source, branch), &self.root, folders, master, human))
     }
 
     /// Uncommitted files, as edits of the commit.

@@ -22,7 +22,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{ObjectType, Repository, RepositoryInitOptions};
+use git2::{IndexEntryFlag, ObjectType, Repository, RepositoryInitOptions};
 use rustix::fs::OFlags;
 
 use self::made::Made;
@@ -264,18 +264,31 @@ impl PrivateRepo {
         self.note_made()
     }
 
-    /// Takes edits out of the index, so that no commit includes them. The files stay.
+    /// Takes edits out of the index, so that no commit includes them. The files stay. `git status`
+    /// leaves out the marked ones.
     ///
     /// # Errors
     /// If the index cannot be written.
-    pub fn unstage(&self, edits: &[TreeEdit]) -> Result<(), VerifyError> {
+    pub fn unstage(
+        &self,
+        edits: &[TreeEdit],
+        marked: &BTreeSet<PathBuf>,
+    ) -> Result<(), VerifyError> {
         if edits.is_empty() {
             return Ok(());
         }
         let unstaged = || {
             let repo = Repository::open(&self.work)?;
             let head = repo.head()?.peel(ObjectType::Commit)?;
-            repo.reset_default(Some(&head), edits.iter().map(TreeEdit::path))
+            repo.reset_default(Some(&head), edits.iter().map(TreeEdit::path))?;
+            let mut index = repo.index()?;
+            index.read(true)?;
+            for path in edits.iter().map(TreeEdit::path).filter(|path| marked.contains(*path)) {
+                let Some(mut entry) = index.get_path(path, 0) else { continue };
+                entry.flags |= IndexEntryFlag::VALID.bits();
+                index.add(&entry)?;
+            }
+            index.write()
         };
         unstaged().map_err(failed("take a human's files out of the index of", &self.work))
     }
