@@ -22,7 +22,7 @@ const LONGEST: usize = 1500;
 /// How a report continues after its statement: when to retry, whom to ask, a request id. Any
 /// other continuation makes it an answer that discusses failures.
 static FOLLOWS: FaultPattern = FaultPattern::new(
-    r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|last status|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|[\w/+-]+\)\.?$|$)",
+    r"^(?:please\b|try\b|retry\b|retry-after|retrying with\b|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check (?:your|the|quota)\b|e\.g$|upgrade\b|contact\b|run\b|for more (?:info|details)|head to\b|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|last status|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|[\w/+-]+\)\.?$|$)",
 );
 /// The end of a sentence or a clause.
 static CLAUSE: FaultPattern =
@@ -308,6 +308,10 @@ mod tests {
             "Rate limit exceeded",
             "Rate limit exceeded: retry after 30 seconds",
             "429 Too Many Requests",
+            "[429 Too Many Requests] You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.",
+            "[429 Too Many Requests] Resource has been exhausted (e.g. check quota).",
+            "Attempt 1 failed with status 429. Retrying with backoff...",
+            "Gemini API request failed with status 429",
             "Error: 429 Too Many Requests",
             "HTTP/1.1 429 Too Many Requests\nRetry-After: 3600",
             "Too many requests, please try again in 5 hours",
@@ -336,6 +340,9 @@ mod tests {
             &["I work on it.", "You have hit your rate limit. Please try again in 58 hours."],
             &["I work on it. ", "You have hit your rate limit. Please try again in 58 hours."],
             &["You have hit your", " rate", " limit."],
+            &[
+                "[GoogleGenerativeAI Error]: Error fetching from https://example.com/v1beta/models/gemini-2.5-pro:generateContent: [429 Too Many Requests] Resource has been exhausted (e.g. check quota).",
+            ],
         ] {
             assert_eq!(class(&words(pieces), true), Some(FaultClass::RateLimit), "{pieces:?}");
         }
@@ -371,6 +378,11 @@ mod tests {
             "Error: 429 Too Many Requests is what the server says.",
             "A client that asks too often meets a rate limit. It is told so.\n\nYou have hit your rate limit. Please try again in 58 hours.",
             "## Rate limits\n\nRate limit exceeded",
+            "[429 Too Many Requests] is what the client prints now.",
+            "[429] Too Many Requests",
+            "[429 Too Many Requests](https://example.com) is the status.",
+            "Attempt 1 failed with status 429, so the client waits.",
+            "The first attempt failed with status 429. I added a retry.",
             "I have read README.md.\n\nRate limit exceeded",
             "You have hit your rate limit. Let me work on the next file meanwhile.",
             "429",

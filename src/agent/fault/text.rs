@@ -25,24 +25,26 @@ patterns! {
     TIME = r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]*\s*(?:Z|UTC|[+-]\d\d:?\d\d)?\]?\s+";
     MARK = r"^(?:(?:(?:✗|✕|■|●|⎿|✘|×|❌|✖|⚠|❗|🛑)\u{fe0f}?\s*)+|\[errno -?\d+\]\s+)";
     PROGRAM = r"^(?:copilot|ghcs?|curl|git|npm|node|npx|python3?|claude|opencode)(?:\s+\([^)]*\)|\[\d+\])?:\s+(?:\(\d+\)\s+)?";
+    // A status in brackets, as in `[429 Too Many Requests] Quota exceeded`.
+    BRACKET = r"^\[[45]\d\d [a-z ]+\](?:$|\s)";
     // Prefixes that mark an error.
-    LEVEL = r"^(?:\[(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)(?:\s*\[\w+\])?\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
+    LEVEL = r"^(?:\[(?:\w+ )?(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)(?:\s*\[\w+\])?\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
     NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+(.*)$";
     // The bare name, as Python prints an exception without a message.
     NAME = r"^(?:[a-z_]\w*\.)*((?-i:[A-Z])\w*(?:error|exception))(?:\(\))?$";
-    PHRASE = r"^\[?(?:unhandled|uncaught|caused by|last error|unknown(?: \w+)? error|(?:(?:claude|codex|copilot|gemini|openai|opencode|anthropic) )?(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)(?: after \d+ retries)?|execution failed|request failed|unexpected error|an error occurred|ran into this error)\s*(?:[:\-]|–)\s+";
+    PHRASE = r"^\[?(?:unhandled|uncaught|caused by|last error|unknown(?: \w+)? error|(?:(?:claude|codex|copilot|gemini|openai|opencode|anthropic) )?(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)(?: after \d+ retries)?|execution failed|request failed|error fetching from \S+?|unexpected error|an error occurred|ran into this error)\s*(?:[:\-]|–)\s+";
 
     // Words of a sentence that discusses failures instead of reporting one.
     ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";
     // Phrases that providers add to an error, although their words suggest a discussion.
-    ADDED = r"\bexpected available in\b|\bto get more access now\b|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
+    ADDED = r"\bexpected available in\b|\bto get more access now\b|\(e\.g\. check quota\)|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
     PROSE = r"\b(?:should|shall|must|means|when|whenever|whether|if|case|shows?|raised|thrown|returns|supports?|retries|now|instead|e\.g)\b";
     BEGINS_AS_CODE = r"^(?:[{}\[(<|/#*+>@'\x22\x60]|-\s)";
     CODE = r"=>|==|!=|&&|\|\||::|\(\)|[{};]\s*$|\bfn \b|\bdef \b";
 
-    STATUS = r"^(?:(?:client error '|last status:?|http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?([45]\d\d)\b\)?(.*)$";
+    STATUS = r"^(?:(?:client error '|last status:?|http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|(?:attempt\s+\d+|(?:(?:gemini|api|model|http)\s+)*request)\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?([45]\d\d)\b\)?(.*)$";
     // A status's meaning, which may follow the number.
-    REASON = r"^(?:too many requests|rate[ _-]?limit(?:s|ed|ing)?(?:[ _](?:error|exceeded|reached|hit))?|quota(?: exceeded)?|(?:resource|quota)[ _]exhausted|payment required|unauthori[sz]ed|unauthenticated|forbidden|not found|internal(?: server)? error|bad gateway|(?:service )?(?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|throttled|status code|error)";
+    REASON = r"^(?:too many requests|rate[ _-]?limit(?:s|ed|ing)?(?:[ _](?:error|exceeded|reached|hit))?|quota(?: exceeded)?|(?:resource|quota)[ _]exhausted|payment required|unauthori[sz]ed|unauthenticated|forbidden|not found|internal(?: server)? error|bad gateway|(?:service )?(?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|throttled|status code|error|retrying with (?:\w+ )?backoff)";
     // A status with its body, as JSON.
     WITH_BODY = r"^([45]\d\d)\s*:?\s*(\{.*\})$";
     BODY = r"^(?:[\s:,.;()\-]|–)*(?:$|[{\[])";
@@ -177,6 +179,8 @@ fn unwrapped(line: &str) -> (&str, Option<FaultClass>, bool) {
             (rest, marked) = (&rest[at..], true);
         } else if let Some(at) = end(&[&TIME, &MARK, &PROGRAM]) {
             rest = &rest[at..];
+        } else if BRACKET.is_match(rest) {
+            rest = &rest[1..];
         } else {
             break;
         }
@@ -348,6 +352,6 @@ mod tests {
         for pattern in ALL {
             pattern.is_match("Error: x");
         }
-        assert_eq!(ALL.len(), 30);
+        assert_eq!(ALL.len(), 31);
     }
 }
