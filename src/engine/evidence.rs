@@ -37,7 +37,27 @@ impl Ledger {
             self.with_inputs(iteration, at, |inputs| collect(parts.repo.as_ref(), inputs))?;
         collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
         collected.evidence.around = parts.around.changed()?;
+        self.restore_bytecode(&mut collected)?;
         Ok(collected)
+    }
+
+    /// Restores the bytecode that Python caches beside its modules, where git sees it: each run of
+    /// the tests rewrites it, so it is no work.
+    fn restore_bytecode(&self, collected: &mut Collected) -> Result<(), EngineError> {
+        let is_bytecode = |path: &Path| {
+            path.extension().is_some_and(|it| it == "pyc")
+                && path.parent().is_some_and(|it| it.ends_with("__pycache__"))
+        };
+        let left = &mut collected.evidence.uncommitted;
+        let bytecode = left.extract_if(.., |change| is_bytecode(&change.path));
+        let bytecode: Vec<PathBuf> = bytecode.map(|change| change.path).collect();
+        if !bytecode.is_empty() {
+            let repo = &self.parts.repo;
+            repo.restore(&repo.checkpoint()?.head, &bytecode)?;
+            collected.status.tracked.retain(|change| !bytecode.contains(&change.path));
+            collected.status.untracked.retain(|path| !bytecode.contains(path));
+        }
+        Ok(())
     }
 
     /// The evidence of work that was handed in: a worker's own, or, from another machine, what its

@@ -66,3 +66,21 @@ fn what_git_does_not_see_or_cannot_enter_does_not_stay_between_checks() {
     let story = story(&repo, &ran);
     assert!(story.contains("exit 0: proven\n"), "{story}");
 }
+
+/// Python writes it with each run of the tests, also after the commit.
+#[test]
+fn bytecode_that_git_tracks_is_no_work() {
+    let task = "---\nallow: [\"sh build.sh\"]\n---\n# Demo\n\n- [ ] squares\n  - verify: `test \"$(sh sq.sh 7)\" = 49`\n";
+    let work = "set -e\necho 'echo $(($1 * $1))' > sq.sh\n\
+        sed -i.bak 's/\\[ \\] squares/[x] squares/' tasks/demo/TASK.md; rm tasks/demo/TASK.md.bak\n\
+        echo \"- $(date +%F) did it\" >> tasks/demo/progress.md\n\
+        git add sq.sh tasks; git commit -qm 'ralph(demo): work'\n\
+        echo 2 > lib/__pycache__/a.pyc; echo 2 > lib/__pycache__/new.pyc\n";
+    let files = [("sq.sh", "echo 0\n"), ("build.sh", work), ("lib/__pycache__/a.pyc", "1\n")];
+    let repo = Repo::with(task, &files);
+    let work = "turns: [{steps: [{run: sh build.sh}]}]";
+    let ran = repo.run(work, &["--max-iterations", "1", "--sandbox=off"]);
+    let story = story(&repo, &ran);
+    assert!(story.contains("exit 0: proven\n"), "{story}");
+    assert_eq!(repo.status(), "");
+}
