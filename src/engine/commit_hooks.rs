@@ -23,13 +23,27 @@ pub fn first_tick(task: &Task, layout: &Layout) -> Vec<TreeEdit> {
     ticked.map(|bytes| TreeEdit::Write { path, kind, bytes }).into_iter().collect()
 }
 
+/// TASK.md in the form that a `pre-commit` hook gives it, without the tick; none if it changes more.
+pub fn in_the_hooks_form(
+    task: &Task,
+    layout: &Layout,
+    refused: &[RefusedCommit],
+) -> Option<Vec<u8>> {
+    let made = refused.iter().find_map(RefusedCommit::made)?;
+    let after = parse(layout.task(), made.as_bytes());
+    let at = task.criteria.iter().position(|criterion| !criterion.checked)?;
+    let change = compare(task, &after, &task.criteria[at].key, Attribution::Human);
+    let open = || tick(made.as_bytes(), after.criteria[at].mark, Tick::Open).ok();
+    if change.reformatted { open() } else { None }
+}
+
 impl Ledger {
     /// Tries the hooks on a commit of the first tick, with a message as the agent is told to write
     /// them: those that format files change what every commit of the run has.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
         let ticked = first_tick(&self.task()?, &self.parts.layout);
         let mut refused = self.refused_by_hooks(&ticked).await?;
-        if let Some(now) = self.in_the_hooks_form(&refused).await? {
+        if let Some(now) = self.take_the_hooks_form(&refused).await? {
             refused = now;
         }
         let title = refused.iter().find(|commit| commit.is_about_its_message());
@@ -47,22 +61,13 @@ impl Ledger {
 
     /// Takes the form that a hook gives TASK.md and insists on: every commit with a tick would fail
     /// once. Returns what is refused then; none if the hook refuses that form, too, or changes more.
-    async fn in_the_hooks_form(
+    async fn take_the_hooks_form(
         &mut self,
         refused: &[RefusedCommit],
     ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
-        let Some(made) = refused.iter().find_map(RefusedCommit::made) else { return Ok(None) };
         let (before, layout) = (self.task()?, self.parts.layout.clone());
-        let after = parse(layout.task(), made.as_bytes());
-        let Some(at) = before.criteria.iter().position(|criterion| !criterion.checked) else {
-            return Ok(None);
-        };
-        let change = compare(&before, &after, &before.criteria[at].key, Attribution::Human);
-        if !change.reformatted {
-            return Ok(None);
-        }
+        let Some(bytes) = in_the_hooks_form(&before, &layout, refused) else { return Ok(None) };
         let path = layout.file(TASK);
-        let bytes = tick(made.as_bytes(), after.criteria[at].mark, Tick::Open)?;
         let kind = EntryKind::Regular { executable: false };
         let edit = TreeEdit::Write { path: path.clone(), kind, bytes: bytes.clone() };
         let now = self.refused_by_hooks(&[edit]).await?;

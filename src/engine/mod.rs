@@ -58,7 +58,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use commit_hooks::first_tick;
+pub use commit_hooks::{first_tick, in_the_hooks_form};
 pub use crew::{ForeignWork, Hire, Jobs, WorkerLink, WorkerReport, WorkerReports};
 pub use dead_run::ResumeContext;
 pub use decide::{

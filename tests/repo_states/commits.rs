@@ -239,6 +239,12 @@ fn a_hook_that_only_formats_the_task_and_fails_has_its_form_before_the_first_tur
     let task = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b\n";
     let repo = Repo::new(task);
     program(&repo.path(".git/hooks/pre-commit"), STARS);
+    let doctor = finish(repo.command(&["doctor", "demo", "--agent", &repo.agent(HONEST)]));
+    assert!(
+        doctor.stdout.contains("a run commits TASK.md in the hook's form"),
+        "{}",
+        doctor.stdout
+    );
     let script = format!(
         "{HONEST}- steps: [{{write: {{path: b.txt, text: b}}}}, {{tick: b}}, {{commit: b}}]\n"
     );

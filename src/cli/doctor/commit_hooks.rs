@@ -7,7 +7,7 @@ use crate::cli::proving::{Ignored, proving};
 use crate::cli::runtime::runtime;
 use crate::cli::{assemble, environment, launch};
 use crate::config::Settings;
-use crate::engine::first_tick;
+use crate::engine::{first_tick, in_the_hooks_form};
 use crate::task::{TASK_FILE, TaskFolder};
 use crate::verify::{Checks, Identity, Layout, Preflight, RefusedCommit, Repo as _, TriedCommit};
 
@@ -19,7 +19,17 @@ pub(super) fn findings(
 ) -> Vec<DoctorFinding> {
     // A failure is that of another finding.
     let refused = refused(place, at, settings).unwrap_or_default();
-    let note = |it: &RefusedCommit| DoctorFinding::note("hooks", it.what(), it.hint());
+    let task = at.and_then(|at| Some((at.usable().ok()?, &at.layout)));
+    let form = task.and_then(|(task, layout)| in_the_hooks_form(&task, layout, &refused));
+    let note = |it: &RefusedCommit| {
+        let hint = match form.is_some() && it.made().is_some() {
+            true => {
+                "a run commits TASK.md in the hook's form before its first turn, if the hook accepts that"
+            }
+            false => it.hint(),
+        };
+        DoctorFinding::note("hooks", it.what(), hint)
+    };
     refused.iter().map(note).collect()
 }
 
