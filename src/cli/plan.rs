@@ -54,7 +54,8 @@ pub(super) fn plan(directory: Option<&Path>, args: &PlanArgs) -> Result<u8, Fail
         "without `- verify: COMMAND`, a commit counts as committed, not proven"
     };
     say(&format!(
-        "\nWrote {file}.\nNext: read it ({read}), commit it, and start with `{}`.",
+        "\nWrote {file}.\nNext: read it ({read}).\nNext: commit it, since no task starts before: \
+         `git add {file} && git commit -m 'Plan {name}'`.\nNext: start it with `{}`.",
         start_command(directory, &name)
     ));
     Ok(0)

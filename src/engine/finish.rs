@@ -332,6 +332,11 @@ fn way_out(rule: &str, reason: &str) -> String {
         Some(line) if rule == "path.protected" => {
             format!("write `{line}` below the criterion or in the front matter of TASK.md")
         }
+        _ if matches!(rule, "network" | "program.install") => {
+            "name the command in `network_for:` in TASK.md, since `allow:` gives no network, or set \
+             `network: open`"
+                .to_owned()
+        }
         _ if liftable(rule) => "allow it (`allow:` in TASK.md, or a rule)".to_owned(),
         _ if rule == "secret.file" => {
             "do it yourself, or, for reading a file, name it in `readable:` in TASK.md".to_owned()
@@ -348,7 +353,13 @@ mod tests {
     fn a_way_out_is_one_that_lifts_the_denial() {
         let judge = "Instead: allow it in TASK.md: `may_change: [\"cfgtool\"]`.";
         for (rule, reason, way) in [
-            ("network", "", "allow it (`allow:` in TASK.md, or a rule)"),
+            (
+                "network",
+                "",
+                "name the command in `network_for:` in TASK.md, since `allow:` gives no network, or \
+                 set `network: open`",
+            ),
+            ("shell.unknown-program", "", "allow it (`allow:` in TASK.md, or a rule)"),
             (
                 "path.protected",
                 judge,

@@ -258,6 +258,9 @@ fn checks_and_rules_come_from_the_base() {
     repo.write("sq.sh", "echo 1\n");
     repo.commit("work");
     is(&repo, &[], 4, ["not proven", "open"], &["by_hand"]);
+    let told = repo.ralph(&["verify", "demo", "--base", "main"]).stdout;
+    let line = "its checks are those of the base; at the head: `true`";
+    assert!(told.contains(line), "{told}");
     // With it, the branch's own criteria count: the check was green before the work, so that only
     // the commit proves it.
     is(&repo, &["--allow-accepted"], 0, ["commit", "open"], &["by_hand"]);

@@ -136,6 +136,11 @@ impl<'a> Report<'a> {
                 if row.result == RowResult::Unproven && tick.proof.is_some() {
                     row.why.push("only a commit speaks for it, and checks are required".to_owned());
                 }
+                if matches!(row.result, RowResult::Unproven | RowResult::Forged)
+                    && let Some(new) = new_checks(seen, criterion)
+                {
+                    row.why.push(format!("its checks are those of the base; at the head: {new}"));
+                }
                 let weakened = tick.weakened.iter().map(|path| path.display());
                 row.why.extend(
                     weakened
@@ -364,11 +369,22 @@ impl<'a> Report<'a> {
     }
 }
 
+fn commands(criterion: &Criterion) -> Vec<String> {
+    criterion.verify.iter().map(|verify| format!("`{}`", verify.command)).collect()
+}
+
+/// The checks of a criterion at the head, if they are others than at the base.
+fn new_checks(seen: &[Seen], criterion: &Criterion) -> Option<String> {
+    let head = seen.last()?.task.as_ref()?;
+    let new = head.criteria.iter().find(|it| it.key == criterion.key).map(commands)?;
+    (new != commands(criterion)).then(|| match new.is_empty() {
+        true => "none".to_owned(),
+        false => new.join(", "),
+    })
+}
+
 /// Do the rules for a criterion differ between two versions of TASK.md?
 fn differ(old: &Task, new: &Task, criterion: &Criterion) -> bool {
-    let commands = |it: &Criterion| -> Vec<String> {
-        it.verify.iter().map(|verify| verify.command.clone()).collect()
-    };
     let new_one = new.criteria.iter().find(|it| it.key == criterion.key);
     old.settings != new.settings
         || new_one.is_none_or(|it| {

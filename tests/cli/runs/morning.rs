@@ -74,7 +74,7 @@ fn an_agent_that_got_stuck_on_denials_is_told_with_the_most_frequent_one() {
         assert!(text.contains(said), "{text}");
     }
     let next =
-        "if `a is there` needs what the guard denied (network), allow it (`allow:` in TASK.md";
+        "if `a is there` needs what the guard denied (network), name the command in `network_for:`";
     for text in [flat(&ran.stdout), status(&repo)] {
         assert!(text.contains(next), "{text}");
     }
