@@ -8,10 +8,11 @@ use super::failure::Failure;
 use super::openings;
 use super::paths::directory;
 use super::placeholders::placeholders;
+use crate::agent::AGENTS;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
-use crate::model::{Diagnostic, ExitCode, Oid, Sandbox, Severity, Task};
+use crate::model::{Diagnostic, ExitCode, Oid, Sandbox, Severity, Task, UnaskedCalls};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys;
 use crate::sys::depth::DEPTH_VARIABLE;
@@ -170,17 +171,25 @@ fn with_repository(
 }
 
 /// Refuses a gateway in the repository's own configuration: it would open a port and start programs
-/// in every clone of the repository. So would a command at a run's end.
+/// in every clone of the repository. So would a command at a run's end, and an agent of its own. And
+/// whoever clones a repository decides what confines the agent, and who signs.
 fn refuse_programs(repository: &Layer) -> Result<(), Failure> {
-    let LayerSettings { on_end, holdout, holdout_visible, .. } = &repository.values;
+    let LayerSettings { on_end, holdout, holdout_visible, agent, sandbox, unasked, sign, .. } =
+        &repository.values;
+    let known = |command: &String| {
+        command == "copilot --acp" || AGENTS.iter().any(|known| known.start == command)
+    };
     let refused = [
-        ("on_end", "--on-end", on_end.is_some()),
-        ("holdout", "--holdout", holdout.is_some()),
-        ("holdout_visible", "--holdout-visible", holdout_visible.is_some()),
+        ("`on_end`", "--on-end", on_end.is_some()),
+        ("`holdout`", "--holdout", holdout.is_some()),
+        ("`holdout_visible`", "--holdout-visible", holdout_visible.is_some()),
+        ("an `agent` that is not known", "--agent", agent.as_ref().is_some_and(|it| !known(it))),
+        ("this `sandbox`", "--sandbox", matches!(sandbox, Some(Sandbox::Partial | Sandbox::Off))),
+        ("`unasked = \"allow\"`", "--unasked", *unasked == Some(UnaskedCalls::Allow)),
+        ("`sign = true`", "--sign", *sign == Some(true)),
     ];
-    if let Some((key, flag, _)) = refused.into_iter().find(|(.., is_set)| *is_set) {
-        let why =
-            format!("{}: a repository's configuration cannot have `{key}`", repository.source);
+    if let Some((what, flag, _)) = refused.into_iter().find(|(.., is_set)| *is_set) {
+        let why = format!("{}: a repository's configuration cannot have {what}", repository.source);
         return Err(Failure::new(ExitCode::Invalid, why)
             .hint(format!("move it to ~/.config/ralph-copilot/config.toml, or use {flag}")));
     }

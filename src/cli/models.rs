@@ -66,13 +66,19 @@ pub(super) fn choose(settings: &Settings, command: &AgentCommand, root: &Path) -
 fn decide(named: Option<&str>, fall_back: bool, list: Option<&[String]>) -> ModelChoice {
     let lists = |model: &str| list.is_none_or(|list| list.iter().any(|it| it == model));
     let model = named.map_or_else(|| lists(MODEL).then_some(MODEL), Some);
-    let notice = match (named, list) {
+    let about_model = match (named, list) {
         (Some(named), Some(list)) if !lists(named) => Some(unlisted(named, list)),
         (None, Some(_)) if model.is_none() => Some(format!(
-            "model: the Copilot CLI does not list {MODEL}, so it uses its own default (name another with --model)"
+            "the Copilot CLI does not list {MODEL}, so it uses its own default (name another with --model)"
         )),
         _ => None,
     };
+    let absent: Vec<&str> = FALLBACKS.into_iter().filter(|it| fall_back && !lists(it)).collect();
+    let absent = (!absent.is_empty()).then(|| {
+        format!("fallbacks that the CLI does not list are not used: {}", absent.join(", "))
+    });
+    let told: Vec<String> = about_model.into_iter().chain(absent).collect();
+    let notice = (!told.is_empty()).then(|| format!("model: {}", told.join("; ")));
     let fallbacks = fallbacks(fall_back, model, list);
     ModelChoice { model: model.map(str::to_owned), fallbacks, notice }
 }
@@ -100,7 +106,7 @@ fn unlisted(named: &str, list: &[String]) -> String {
     });
     let similar: Vec<&str> = similar.into_iter().take(SIMILAR).map(String::as_str).collect();
     format!(
-        "model: the Copilot CLI does not list {named}; it lists {} and others (`copilot help config`)",
+        "the Copilot CLI does not list {named}; it lists {} and others (`copilot help config`)",
         similar.join(", ")
     )
 }
@@ -212,8 +218,12 @@ mod tests {
         let told = choice.notice.expect("a warning");
         assert!(told.contains("it lists claude-sonnet-5, "), "{told}");
         assert_eq!(choice.fallbacks, [None], "none of the fallbacks is listed");
+        let absent = "fallbacks that the CLI does not list are not used: claude-sonnet-4.5, gpt-5, \
+                      claude-4";
+        assert!(told.ends_with(&format!("; {absent}")), "{told}");
         let choice = decide(Some("gpt-5-mini"), true, Some(&list));
-        assert_eq!((choice.notice, choice.fallbacks.len()), (None, 1));
+        assert_eq!((choice.notice, choice.fallbacks.len()), (Some(format!("model: {absent}")), 1));
+        assert_eq!(decide(Some("gpt-5-mini"), false, Some(&list)).notice, None);
         let blind = decide(Some("x"), true, None);
         assert_eq!(blind.fallbacks, FALLBACKS.map(|it| Some(it.to_owned())));
     }

@@ -235,6 +235,31 @@ fn a_command_of_the_users_learns_how_a_run_ended_and_changes_nothing() {
     assert!(refused.stderr.contains("cannot have `on_end`"), "{}", refused.stderr);
 }
 
+/// Whoever clones a repository has its configuration, too.
+#[test]
+fn a_repository_does_not_loosen_what_confines_an_agent() {
+    let repo = Repo::new(THREE);
+    for (line, what, flag) in [
+        ("agent = \"sh agent.sh\"", "an `agent` that is not known", "--agent"),
+        ("agent = \"codex-acp -c sandbox_mode=x\"", "an `agent` that is not known", "--agent"),
+        ("sandbox = \"off\"", "this `sandbox`", "--sandbox"),
+        ("sandbox = \"partial\"", "this `sandbox`", "--sandbox"),
+        ("unasked = \"allow\"", "`unasked = \"allow\"`", "--unasked"),
+        ("sign = true", "`sign = true`", "--sign"),
+    ] {
+        repo.write(".ralph/config.toml", line);
+        let refused = repo.ralph(&["check", "demo"]);
+        assert_eq!(refused.code, Some(7), "{line}: {}", refused.stdout);
+        let told = format!("a repository's configuration cannot have {what}");
+        assert!(refused.stderr.contains(&told), "{line}: {}", refused.stderr);
+        assert!(refused.stderr.contains(&format!("or use {flag}")), "{}", refused.stderr);
+    }
+    let stricter =
+        "agent = \"gemini --acp\"\nsandbox = \"required\"\nunasked = \"stop\"\nsign = false\n";
+    repo.write(".ralph/config.toml", stricter);
+    assert_eq!(repo.ralph(&["check", "demo"]).code, Some(0));
+}
+
 #[test]
 fn the_numbers_over_all_runs_and_what_they_foretell() {
     let repo = Repo::new(THREE);
