@@ -133,7 +133,7 @@ impl Ledger {
                     false => ("When the runner tried it", &refused),
                 };
                 for what in told.iter().map(RefusedCommit::what) {
-                    verdict.findings[at].message.push_str(&format!(" {when}, {what}"));
+                    verdict.findings[at].message.push_str(&format!(" {when}, {what}."));
                 }
             }
             // What a room cannot show is no reason to end a run.
