@@ -299,3 +299,26 @@ fn the_table_of_agents_is_the_one_that_is_used() {
     }
     assert_eq!(stands, made, "RALPH_BLESS=1 cargo test --test docs writes it");
 }
+
+/// In a user's repository, `docs/` is another folder.
+#[test]
+fn a_hint_that_names_a_page_says_whose_it_is() {
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).expect("a folder").map(|it| it.expect("it").path());
+        entries.flat_map(|it| if it.is_dir() { files(&it) } else { vec![it] }).collect()
+    }
+    let pages: Vec<_> =
+        documents().iter().filter_map(|it| it.file_name()?.to_str().map(str::to_owned)).collect();
+    let mut named = 0;
+    for path in files(&root().join("src")) {
+        let text = fs::read_to_string(&path).expect("text");
+        for line in text.lines().filter(|it| !it.trim_start().starts_with("//")) {
+            for page in pages.iter().map(|it| format!("docs/{it}")).filter(|it| line.contains(it)) {
+                named += 1;
+                let whole = format!("ralph-copilot's {page}");
+                assert!(line.contains(&whole), "{}: {line}", path.display());
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
+}

@@ -25,8 +25,9 @@ impl From<ScriptedError> for Failure {
     fn from(error: ScriptedError) -> Self {
         let kind = match &error {
             ScriptedError::Read { .. } => {
-                return Self::new(ExitCode::Invalid, error)
-                    .hint("name a script; docs/scripted-agent.md describes the format");
+                return Self::new(ExitCode::Invalid, error).hint(
+                    "name a script; ralph-copilot's docs/scripted-agent.md describes the format",
+                );
             }
             ScriptedError::Parse { .. } => ExitCode::Invalid,
             ScriptedError::Memory { .. } => ExitCode::Write,

@@ -115,7 +115,7 @@ turns:
 
 Other steps: think, plan, usage, sleep, read, together, and those that misbehave: hang, die, flood, \
 line, raw, hex, deep, update, error, stop, spawn, ask_only. An unknown key is an error with its \
-line. All keys are in docs/scripted-agent.md of the source."
+line. All keys are in ralph-copilot's docs/scripted-agent.md."
     )]
     Agent {
         /// The script: a YAML file.
@@ -137,7 +137,8 @@ a template.")]
     /// Let a session of the agent divide a goal into the criteria of a new task
     #[command(after_help = "The session may only read. Its answer becomes tasks/<name>/TASK.md, \
 with `id:`, `after:`, and a verify command for each criterion, and plan.json beside it; nothing is \
-overwritten or committed. If it gives no usable plan, the goal is one criterion. See docs/plans.md.")]
+overwritten or committed. If it gives no usable plan, the goal is one criterion. See
+ralph-copilot's docs/plans.md.")]
     Plan(Box<PlanArgs>),
     /// Plan a goal, or take a plan, and carry it out with several workers
     #[command(after_help = format!("As `plan`, then a run with --jobs 3 and --on-stuck skip, unless \
@@ -145,7 +146,7 @@ you set them. The same goal or plan again continues it. Checks that the agent pl
 if you say so, at the terminal or with --accept-checks.
 
 A plan is JSON: {{\"tasks\": [{{\"id\": \"t1\", \"description\": \"…\", \"verify\": \"…\"}}], \
-\"dependencies\": {{\"t2\": [\"t1\"]}}}}. See docs/plans.md.
+\"dependencies\": {{\"t2\": [\"t1\"]}}}}. See ralph-copilot's docs/plans.md.
 
 Exit codes: 0 every sub-task succeeded, 4 some failed or were skipped, 7 the plan is invalid; \
 otherwise as a run.\n\n{}", in_short()))]
@@ -156,7 +157,7 @@ otherwise as a run.\n\n{}", in_short()))]
     #[command(after_help = "Each check runs three times. Then scripted cheats are judged like an \
 agent's work, in throw-away rooms: tick without work, create empty files, write the text that a \
 check looks for, empty or remove tests, `exit 0`, special-case the argument. A check that accepts \
-a cheat is weak. Your working tree is not changed. See docs/rehearse.md.
+a cheat is weak. Your working tree is not changed. See ralph-copilot's docs/rehearse.md.
 
 Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid.")]
     Rehearse(RehearseArgs),
@@ -171,7 +172,7 @@ Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is inval
     #[command(after_help = "Each bundle is untrusted input: its work is merged onto the branch, \
 proven here, and only then becomes part of the branch, as with --jobs. The order does not matter. \
 Attempts that failed elsewhere count, and their work is kept. Afterwards it prints the criteria that \
-can start now. See docs/parallel.md.
+can start now. See ralph-copilot's docs/parallel.md.
 
 Exit codes: 0 everything landed, 4 something did not; otherwise as a run.")]
     Land(LandArgs),
@@ -187,7 +188,7 @@ only `watch`."
     #[command(
         after_help = "Without a flag it is plain text. The HTML is one page that needs nothing \
 else. The Markdown fits a pull request; in GitHub Actions it also goes to the step's summary. \
-Criteria that wait for you come first. See docs/overnight.md."
+Criteria that wait for you come first. See ralph-copilot's docs/overnight.md."
     )]
     Report(ReportArgs),
     /// Show numbers over all runs of a task: attempts, failures, denials, time, and cost
@@ -202,7 +203,7 @@ Criteria that wait for you come first. See docs/overnight.md."
     #[command(
         after_help = "Each tick between base and head is proven again in a proof room: red at \
 the base, green at the commit that ticks it, green with tests and scripts as they were, and green \
-at the head. Checks and rules come from the base. See docs/verify.md.
+at the head. Checks and rules come from the base. See ralph-copilot's docs/verify.md.
 
 Exit codes: 0 every tick is proven, committed, or allowed, 4 not proven, 7 the clone lacks what the checks need, 8 no base or \
 a shallow clone, 10 forged."

@@ -32,7 +32,6 @@ use super::gc::{self, Heartbeat};
 use super::hand_over::{HandOver, refuse_existing};
 use super::harness::harness_table;
 use super::keep_awake::keep_awake;
-use super::landing::WithoutEnd;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
@@ -90,6 +89,7 @@ pub(super) async fn assemble(
     let json = args.json || args.plan.as_ref().is_some_and(|plan| plan.json);
     let show = match (&args.worker, json) {
         (Some(_), _) => Show::Run,
+        (None, true) if args.landing => Show::Nothing,
         (None, true) => Show::Json,
         (None, false) => Show::People,
     };
@@ -97,10 +97,6 @@ pub(super) async fn assemble(
     let screen = match &args.plan {
         Some(plan) => plan.around(screen),
         None => screen,
-    };
-    let screen = match args.landing {
-        true => Box::new(WithoutEnd((!json).then_some(screen))),
-        false => screen,
     };
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now does TASK.md contain just the human's text and proven ticks.
@@ -408,7 +404,9 @@ fn record(
     let clock = Clock::system();
     let redactor = walls.redactor();
     let mut reporters = match show {
-        Show::People | Show::Json => screen::reporters(at.place.root(), &at.layout, clock),
+        Show::People | Show::Json | Show::Nothing => {
+            screen::reporters(at.place.root(), &at.layout, clock)
+        }
         // The run writes what becomes of the work.
         Show::Run => Vec::new(),
     };

@@ -136,11 +136,9 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, known: &[NightCrit
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
         let known = known.iter().find(|it| it.line == criterion.line);
-        let waits =
-            |it: &&NightCriterion| matches!(it.standing, "held" | "stuck" | "blocked" | "skipped");
-        let waiting = known.filter(waits);
-        text.extend(waiting.map(|it| format!("  {}", it.said)));
-        let reason = waiting.and_then(NightCriterion::why);
+        let said = known.filter(|it| it.said != "open");
+        text.extend(said.map(|it| format!("  {}", it.said)));
+        let reason = known.and_then(NightCriterion::why);
         text.extend(reason.map(|why| format!("\n             {}", message(why))));
         if !criterion.after.is_empty() {
             let before: Vec<_> = criterion.after.iter().map(|key| key.quoted()).collect();

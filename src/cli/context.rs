@@ -277,7 +277,7 @@ impl TaskContext {
             line: place.line,
             column: place.column,
             message: format!("invalid rule `{name}` in `policy`: {why}"),
-            hint: Some("see docs/guard.md for the format of rules".to_owned()),
+            hint: Some("see ralph-copilot's docs/guard.md for the format of rules".to_owned()),
             span: place.span(&task.source),
             unread: false,
         })

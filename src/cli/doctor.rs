@@ -105,7 +105,8 @@ fn look(
         Err(failure) => findings.push(DoctorFinding::bad("policy", &failure)),
     }
     if let Some(unknown) = unknown_variables().ok().as_deref().and_then(assemble::about_unknown) {
-        let hint = "unset it, or see docs/configuration.md for the variables that exist";
+        let hint =
+            "unset it, or see ralph-copilot's docs/configuration.md for the variables that exist";
         findings.push(DoctorFinding::note("environment", unknown, hint));
     }
     let (of_bridge, wrong) = bridge::settings(&environment::variable);

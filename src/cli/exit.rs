@@ -10,7 +10,8 @@ pub(super) fn in_short() -> String {
     let mut text = "Exit codes of a run:".to_owned();
     let mut used = text.len();
     let codes = ExitCode::TABLE.iter().map(|(number, name, ..)| format!("{number} {name}"));
-    let codes = codes.collect::<Vec<_>>().join(",\n") + ".\nSee docs/exit-codes.md.";
+    let codes =
+        codes.collect::<Vec<_>>().join(",\n") + ".\nSee ralph-copilot's docs/exit-codes.md.";
     for piece in codes.lines() {
         let fits = used + 1 + piece.len() <= WIDTH;
         used = if fits { used + 1 } else { 0 } + piece.len();

@@ -14,6 +14,7 @@ use super::named_file;
 use super::print::complain;
 use crate::model::ExitCode;
 use crate::plan::{fence, slug};
+use crate::report::count;
 use crate::task::{issue_items, parse};
 
 /// An issue.
@@ -88,7 +89,8 @@ impl Issue {
         let items = issue_items(&self.body);
         let done = items.iter().filter(|item| item.done).count();
         if done > 0 {
-            complain(&format!("note: {done} ticked items of the issue are no criteria"));
+            let items = count(done as u64, "ticked item");
+            complain(&format!("note: left out {items} of the issue"));
         }
         let open = items.iter().filter(|item| !item.done).map(|item| inert(&item.text));
         let mut criteria: Vec<String> = open.collect();

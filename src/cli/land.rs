@@ -128,17 +128,19 @@ fn finish(
         };
         let landed = why.is_none();
         all &= landed;
+        let is_new = work.is_some();
         if args.json {
             bundles.push(json!({
                 "file": file, "criterion": criterion.as_ref().map(criterion_name),
-                "text": key.map(|key| &key.text), "landed": landed, "reason": why,
+                "text": key.map(|key| &key.text), "landed": landed, "new": is_new, "reason": why,
                 "kept": work.as_ref().filter(|_| !landed).map(|it| &it.1),
             }));
             continue;
         }
         let what = key.map_or_else(|| file.display().to_string(), CriterionKey::quoted);
         say(&match why {
-            None => format!("landed  {what}"),
+            None if is_new => format!("landed  {what}"),
+            None => format!("nothing new  {what}: it landed before"),
             Some(why) => format!("not landed  {what}: {}", message(&why)),
         });
     }

@@ -1,4 +1,4 @@
-//! What a run that only lands shows, and what its journal says of the work.
+//! What the journal of a run that only lands says of the work.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,9 +6,7 @@ use std::path::Path;
 use super::failure::Failure;
 use super::told::unreadable;
 use crate::events::replay;
-use crate::model::{
-    CriterionKey, Event, EventKind, Outcome, ReportError, Reporter, TaskState, VerdictResult,
-};
+use crate::model::{CriterionKey, Event, EventKind, TaskState, VerdictResult};
 
 /// What the journal of a landing says.
 #[derive(Debug, Default)]
@@ -54,27 +52,5 @@ impl LandingStory {
             Some(Some(None)) => self.reopened.get(key).cloned(),
             None => Some("it was handed in before".to_owned()),
         }
-    }
-}
-
-/// The usual reporter, if any. What landed is said at the end, and nothing was left out.
-pub(super) struct WithoutEnd(pub(super) Option<Box<dyn Reporter>>);
-
-impl Reporter for WithoutEnd {
-    fn name(&self) -> &'static str {
-        self.0.as_ref().map_or("landing", |usual| usual.name())
-    }
-
-    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        let is_end = |outcome: &Outcome| matches!(outcome, Outcome::LimitReached { .. });
-        match (&event.kind, &mut self.0) {
-            (_, None) => Ok(()),
-            (EventKind::RunEnded { outcome, .. }, _) if is_end(outcome) => Ok(()),
-            (_, Some(usual)) => usual.on_event(event),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), ReportError> {
-        self.0.as_mut().map_or(Ok(()), |usual| usual.flush())
     }
 }

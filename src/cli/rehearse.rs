@@ -272,6 +272,12 @@ impl Report<'_> {
         } else {
             " A weak check can be passed without the work."
         });
+        if self.is_strong() && self.whole_task.is_some_and(RehearsedCriterion::is_weak) {
+            text.push_str(
+                " The check of the whole task can be passed without the work, but proves no \
+                 criterion: the exit code is 0.",
+            );
+        }
         text
     }
 }

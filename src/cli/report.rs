@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::args::ReportArgs;
@@ -14,9 +15,9 @@ use super::step::to_file;
 use super::told::{Told, nothing_yet, unreadable};
 
 use crate::engine::layout_of;
-use crate::events::{Rollup, first};
+use crate::events::{IterationRow, Rollup, first};
 use crate::model::EventKind;
-use crate::report::{Night, html, markdown, text};
+use crate::report::{Night, html, markdown, room, text};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::TASK_FILE;
 
@@ -29,16 +30,13 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
     let path = journal(&place, directory, args.of.as_deref())?;
     let night = night(&place, directory, &path)?;
     if args.json {
-        let mut value = serde_json::to_value(&night).unwrap_or_default();
-        drop(night);
-        // A copy of all iterations of a long run at once takes much memory.
-        let rows = value.get_mut("iterations").map(Value::take);
-        let mut value = redactor().redact_json(&value);
-        if let Some(Value::Array(rows)) = rows {
-            let rows = rows.into_iter().map(|row| redactor().redact_json(&row));
-            value["iterations"] = rows.collect();
-        }
-        say_as_is(&serde_json::to_string_pretty(&value).unwrap_or_default());
+        let mut night = night;
+        // Values of all iterations of a long run at once take much memory.
+        let iterations = std::mem::take(&mut night.iterations).into_iter().map(Redacted).collect();
+        let mut facts = redactor().redact_json(&serde_json::to_value(&night).unwrap_or_default());
+        facts.as_object_mut().and_then(|facts| facts.remove("iterations"));
+        let whole = Whole { facts, iterations };
+        say_as_is(&serde_json::to_string_pretty(&whole).unwrap_or_default());
         return Ok(0);
     } else if args.md {
         let page = redactor().redact_str(&markdown(&night)).into_owned();
@@ -58,9 +56,27 @@ pub(super) fn report(directory: Option<&Path>, args: &ReportArgs) -> Result<u8, 
         atomic::write(&path, page.as_bytes(), Durability::Process, FileMode::Umask)?;
         say(&format!("wrote  {}", path.display()));
     } else {
-        say(&text(&night));
+        say(&text(&night, room().0));
     }
     Ok(0)
+}
+
+/// A report as JSON.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    facts: Value,
+    iterations: Vec<Redacted>,
+}
+
+/// An iteration that becomes a value, without secrets, when it is written.
+struct Redacted(IterationRow);
+
+impl Serialize for Redacted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = serde_json::to_value(&self.0).map_err(serde::ser::Error::custom)?;
+        redactor().redact_json(&row).serialize(serializer)
+    }
 }
 
 /// The facts of the run with this journal.

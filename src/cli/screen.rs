@@ -18,6 +18,8 @@ pub(super) enum Show {
     Json,
     /// To the run whose worker this is.
     Run,
+    /// Not at all.
+    Nothing,
 }
 
 /// The reporters that write into the task's folder.
@@ -55,6 +57,7 @@ pub(super) fn screen(
     match show {
         Show::Json => (Box::new(Json::new(out())), None),
         Show::Run => (Box::new(TellRun), None),
+        Show::Nothing => (Box::new(Json::new(Box::new(std::io::sink()))), None),
         Show::People => match Console::stdout(clock, detail) {
             Some(console) => {
                 let live = console.live_lines();

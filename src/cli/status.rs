@@ -14,7 +14,9 @@ use super::told::Told;
 use crate::engine::{orphaned_work, skipped, standings};
 use crate::events::{Counters, RunStatus, RunView, WorkerView};
 use crate::model::{CriterionState, ExitCode, Task, TaskState};
-use crate::report::{Night, count, counted, criteria_lines, judged, message, reopened, screen};
+use crate::report::{
+    Night, count, counted, criteria_lines, judged, message, reopened, room, screen,
+};
 use crate::task::task_names;
 
 /// Prints the progress of a task, or of all.
@@ -84,7 +86,9 @@ fn of_one(at: &TaskContext, directory: Option<&Path>, json: bool) -> Result<u8, 
     }
     let task = &told.task;
     match (&night, &told.run) {
-        (Some(night), Some((_, run))) => say(&screen(night, &doing(&run.view, night.status))),
+        (Some(night), Some((_, run))) => {
+            say(&screen(night, &doing(&run.view, night.status), room()));
+        }
         (_, _) => {
             let lines = criteria_lines(&told.criteria());
             let lines = lines.iter().map(|line| format!("\n  {line}")).collect::<String>();

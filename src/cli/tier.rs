@@ -89,7 +89,8 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
         tried.and_then(|folder| probe(programs, folder.path()).map_err(|error| error.to_string()));
     tried.map_err(|why| Missing {
         why,
-        hint: "allow unprivileged user namespaces: docs/security.md says how, for Docker and Ubuntu too",
+        hint: "allow unprivileged user namespaces: ralph-copilot's docs/security.md says how, for \
+               Docker and Ubuntu too",
     })
 }
 

@@ -151,6 +151,15 @@ impl<'a> Told<'a> {
                 night
             }
         };
+        if night.status == RunStatus::Ended && night.next.is_empty() && night.exit_code != Some(0) {
+            night.next.push(match night.criteria.iter().all(|it| it.checked) {
+                true => format!("review the commits: git log --oneline {}..", night.start),
+                false => {
+                    let start = start_command(self.directory, self.at.layout.task());
+                    format!("work on what is open: {start}")
+                }
+            });
+        }
         let newest = self.journals.first().filter(|newest| *newest != journal);
         if let Some(newest) = newest
             && let Some(event) = last(newest).map_err(unreadable)?

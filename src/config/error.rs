@@ -45,9 +45,9 @@ impl ConfigError {
     /// The hint for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Unknown { nearest, .. } => {
-                Some(format!("did you mean {nearest}? docs/configuration.md lists all variables"))
-            }
+            Self::Unknown { nearest, .. } => Some(format!(
+                "did you mean {nearest}? ralph-copilot's docs/configuration.md lists all variables"
+            )),
             Self::Parse { error, .. } => {
                 if let Some(key) = task_key(error.message()) {
                     return Some(format!(
@@ -55,7 +55,9 @@ impl ConfigError {
                     ));
                 }
                 let nearest = meant(error.message())?;
-                Some(format!("did you mean `{nearest}`? docs/configuration.md lists all settings"))
+                Some(format!(
+                    "did you mean `{nearest}`? ralph-copilot's docs/configuration.md lists all settings"
+                ))
             }
             Self::Read { .. } | Self::Variable { .. } => None,
         }

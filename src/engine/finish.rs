@@ -47,7 +47,8 @@ impl Ledger {
                     self.ready()?;
                 }
             }
-            Outcome::LimitReached { .. }
+            Outcome::Landed { .. }
+            | Outcome::LimitReached { .. }
             | Outcome::Stuck { .. }
             | Outcome::AgentUnusable { .. }
             | Outcome::RateLimited { .. } => {
@@ -87,6 +88,7 @@ impl Ledger {
                 // Written above, and not committed: the tree is the human's to look at.
                 Outcome::Tampered { .. } => {}
                 Outcome::Proven
+                | Outcome::Landed { .. }
                 | Outcome::LimitReached { .. }
                 | Outcome::Stuck { .. }
                 | Outcome::AgentUnusable { .. }
@@ -134,7 +136,7 @@ impl Ledger {
         self.tell_left(&left)?;
         self.state.attempt_refs = saved.number.saturating_add(1);
         self.notice(&format!("uncommitted work is saved under {}", saved.name))?;
-        self.unfinished = Some(saved.name);
+        self.unfinished.push(saved.name);
         Ok(())
     }
 
@@ -163,8 +165,9 @@ impl Ledger {
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());
-        let unfinished = self.unfinished.as_ref();
-        steps.extend(unfinished.map(|name| format!("see the unfinished work: git show {name}")));
+        if !self.unfinished.is_empty() {
+            steps.push(format!("see the unfinished work: git show {}", self.unfinished.join(" ")));
+        }
         if matches!(outcome, Outcome::Stuck { .. }) {
             let helps = |it: &RefusedCommit| format!("{}; {}", it.what(), it.hint());
             steps.extend(self.commit_hooks.iter().map(helps));
@@ -182,8 +185,12 @@ impl Ledger {
                 }
                 steps.extend(pr.as_ref().map(|pr| format!("hand the branch over: {pr}")));
             }
-            Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
-                steps.push(format!("continue where it stopped: {again}"));
+            Outcome::Landed { .. } | Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
+                let how = match outcome {
+                    Outcome::Landed { .. } => "work on what is open",
+                    _ => "continue where it stopped",
+                };
+                steps.push(format!("{how}: {again}"));
                 let waits = |it: &CriterionState| it.blocked || it.is_blocked_by().is_some();
                 if self.state.criteria.iter().any(waits) {
                     steps.push(format!(
@@ -221,7 +228,7 @@ impl Ledger {
                 steps.push(format!("run again after {at}: {again}"));
             }
             Outcome::CannotGoOn { .. } => {
-                steps.push(format!("fix the problem above, then run: {again}"));
+                steps.push(format!("fix what stopped it, then run: {again}"));
             }
             Outcome::Tampered { .. } if let Some((base, kept)) = &self.doubtful => {
                 steps.push(format!(

@@ -3,6 +3,8 @@
 //! Invariant: it passes through the same queue and the same proof as a worker's. Of a machine's own
 //! words, only two count: that the work is done, which is proven here, and how many attempts failed.
 
+use std::collections::BTreeSet;
+
 use super::EngineError;
 use super::crew::{Delivery, ForeignWork};
 use super::decide::next_ready;
@@ -10,7 +12,7 @@ use super::ledger::Ledger;
 use super::run::Run;
 use super::wire::HandedIn;
 use crate::agent::Denials;
-use crate::model::{Attribution, Evidence, Limit, Outcome, TaskFileChange};
+use crate::model::{Attribution, CriterionKey, Evidence, Outcome, TaskFileChange};
 use crate::verify::VerifyError;
 
 impl Run {
@@ -51,7 +53,12 @@ impl Run {
             Some(_) => None,
             None => self.ledger.prove(&task).await?,
         };
-        Ok(proven.unwrap_or(Outcome::LimitReached { limit: Limit::Iterations }))
+        let keys: BTreeSet<_> = handed_in.iter().map(|work| &work.key).collect();
+        let is_done = |key: &&&CriterionKey| {
+            self.ledger.state.find(key).is_some_and(|entry| entry.proof.is_some())
+        };
+        let (landed, of) = (keys.iter().filter(is_done).count(), keys.len());
+        Ok(proven.unwrap_or(Outcome::Landed { landed, of }))
     }
 }
 

@@ -440,17 +440,24 @@ impl Ledger {
     }
 
     /// Says where work is kept.
-    pub(super) fn tell_kept(&self, delivery: &Delivery, which: &str) -> Result<(), EngineError> {
+    pub(super) fn tell_kept(
+        &mut self,
+        delivery: &Delivery,
+        which: &str,
+    ) -> Result<(), EngineError> {
         self.tell_ref(&delivery.key, delivery.kept.as_ref(), which)
     }
 
     fn tell_ref(
-        &self,
+        &mut self,
         key: &CriterionKey,
         kept: Option<&SavedAttempt>,
         which: &str,
     ) -> Result<(), EngineError> {
         let Some(kept) = kept else { return Ok(()) };
+        if which == "unfinished" {
+            self.unfinished.push(kept.name.clone());
+        }
         self.notice(&format!("{which} work on {} is kept in {}", key.quoted(), kept.name))
     }
 }

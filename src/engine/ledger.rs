@@ -202,7 +202,7 @@ pub(super) struct Ledger {
     /// Where changes of TASK.md that were undone are kept.
     pub(super) kept_tasks: Vec<PathBuf>,
     /// The ref with work that the end of the run cut off.
-    pub(super) unfinished: Option<String>,
+    pub(super) unfinished: Vec<String>,
     /// The commits at which checks passed in the room in this run.
     pub(super) passed_at: HashMap<String, Oid>,
     /// Inconclusive verdicts in a row on each criterion.
@@ -269,7 +269,7 @@ impl Ledger {
             start_here: None,
             proven_head: None,
             kept_tasks: Vec::new(),
-            unfinished: None,
+            unfinished: Vec::new(),
             passed_at: HashMap::new(),
             unclear: HashMap::new(),
             flaky_at_end: HashMap::new(),

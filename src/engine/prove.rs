@@ -193,7 +193,8 @@ impl Ledger {
                 let reason = "the branch moved after the last proof: run the task again.";
                 Ok(Outcome::Stuck { reason: reason.to_owned() })
             }
-            Outcome::LimitReached { .. }
+            Outcome::Landed { .. }
+            | Outcome::LimitReached { .. }
             | Outcome::Stuck { .. }
             | Outcome::AgentUnusable { .. }
             | Outcome::RateLimited { .. }
@@ -204,6 +205,7 @@ impl Ledger {
                 Ok(outcome)
             }
             Outcome::Proven
+            | Outcome::Landed { .. }
             | Outcome::LimitReached { .. }
             | Outcome::Stuck { .. }
             | Outcome::AgentUnusable { .. }

@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::model::{Event, EventKind, RunId};
+use crate::model::{
+    CheckResult, CriterionKey, Event, EventKind, Evidence, Repair, RunId, Turn, Verdict,
+};
 
 /// The name of the journal in a run's folder.
 pub const JOURNAL_FILE: &str = "events.jsonl";
@@ -117,7 +120,7 @@ impl Journal {
     ) -> Result<Option<JournalLine>, JournalError> {
         loop {
             let skipped = |text: &[u8], expected: u64| {
-                head(text).is_some_and(|(seq, kind)| seq == expected && skips(kind, text))
+                head(text).is_some_and(|head| head.seq == expected && skips(head.kind, text))
             };
             if let Some(line) = self.next_line(skipped)? {
                 return Ok(line);
@@ -173,23 +176,28 @@ impl Journal {
     }
 }
 
-/// The fields that every kind of event has.
-#[derive(Deserialize)]
-struct Header {
+/// The beginning of a line that is written as ours are: the fields that every event has.
+struct Head<'a> {
     seq: u64,
-    event: String,
+    time: &'a str,
+    run: &'a str,
+    kind: &'a str,
 }
 
-/// The number and the kind of an event, if its line begins as ours do and ends as an object does.
-fn head(text: &[u8]) -> Option<(u64, &str)> {
+/// Reads it, if the line begins as ours do and ends as an object does.
+fn head(text: &[u8]) -> Option<Head<'_>> {
     let rest = text.strip_prefix(br#"{"seq":"#)?.strip_suffix(b"}\n")?;
     let digits = rest.iter().position(|byte| *byte == b',')?;
     let seq = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
     // Time and run have no quotes in them.
     let mut quoted = rest[digits..].split(|byte| *byte == b'"').skip(1).step_by(2);
-    let names = [quoted.next()?, quoted.next()?, quoted.next()?, quoted.next()?, quoted.next()?];
-    let [b"time", _, b"run", _, b"event"] = names else { return None };
-    Some((seq, std::str::from_utf8(quoted.next()?).ok()?))
+    let mut next = || std::str::from_utf8(quoted.next()?).ok();
+    let ["time", time, "run", run, "event", kind] =
+        [next()?, next()?, next()?, next()?, next()?, next()?]
+    else {
+        return None;
+    };
+    (!run.contains('\\')).then_some(Head { seq, time, run, kind })
 }
 
 /// Is this the line of a call that the guard allowed? Inside of a text, quotes are escaped, and
@@ -200,30 +208,65 @@ pub(super) fn allows(text: &[u8]) -> bool {
     at.is_some_and(|at| text[at + ANSWER.len()..].starts_with(b"allow\""))
 }
 
-/// The fields that every event has.
-#[derive(Deserialize)]
-struct Stamp {
-    seq: u64,
-    time: DateTime<Utc>,
-    run: RunId,
+/// The event's number and the event.
+fn parse(text: &[u8], line: u64) -> Result<(u64, JournalLine), serde_json::Error> {
+    let head = head(text);
+    let event = match head.as_ref().map(|head| (head, head.time.parse())) {
+        Some((Head { seq, run, kind, .. }, Ok(time))) => {
+            kind_of(kind, text).map(|kind| Event { seq: *seq, time, run: RunId::new(*run), kind })
+        }
+        Some((_, Err(_))) | None => serde_json::from_slice(text),
+    };
+    match (event, head) {
+        (Ok(event), _) => Ok((event.seq, JournalLine::Event(event))),
+        (Err(_), Some(Head { seq, kind, .. }))
+            if !EventKind::NAMES.contains(&kind)
+                && serde_json::from_slice::<IgnoredAny>(text).is_ok() =>
+        {
+            Ok((seq, JournalLine::Unknown { line, kind: kind.to_owned() }))
+        }
+        (Err(error), _) => Err(error),
+    }
 }
 
-/// The event's number and the event. Read in two passes: in one, serde would copy each line twice to
-/// flatten it and to find its kind.
-fn parse(text: &[u8], line: u64) -> Result<(u64, JournalLine), serde_json::Error> {
-    let stamp = serde_json::from_slice::<Stamp>(text);
-    let event = stamp.and_then(|Stamp { seq, time, run }| {
-        Ok(Event { seq, time, run, kind: serde_json::from_slice(text)? })
-    });
-    match event {
-        Ok(event) => Ok((event.seq, JournalLine::Event(event))),
-        Err(error) => match serde_json::from_slice::<Header>(text) {
-            Ok(header) if !EventKind::NAMES.contains(&header.event.as_str()) => {
-                Ok((header.seq, JournalLine::Unknown { line, kind: header.event }))
-            }
-            Ok(_) | Err(_) => Err(error),
-        },
+/// The kind of this name with its fields. To find the name, serde copies all of a line first: the
+/// kinds that most of a journal consists of are read without that.
+fn kind_of(name: &str, text: &[u8]) -> Result<EventKind, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct TurnEnded {
+        iteration: u32,
+        turn: Turn,
     }
+    #[derive(Deserialize)]
+    struct CheckFinished {
+        iteration: u32,
+        check: CheckResult,
+    }
+    #[derive(Deserialize)]
+    struct VerdictReached {
+        iteration: u32,
+        criterion: CriterionKey,
+        evidence: Box<Evidence>,
+        verdict: Verdict,
+        #[serde(default)]
+        mended: Vec<Repair>,
+    }
+    Ok(match name {
+        "turn_ended" => {
+            let TurnEnded { iteration, turn } = serde_json::from_slice(text)?;
+            EventKind::TurnEnded { iteration, turn }
+        }
+        "check_finished" => {
+            let CheckFinished { iteration, check } = serde_json::from_slice(text)?;
+            EventKind::CheckFinished { iteration, check }
+        }
+        "verdict_reached" => {
+            let VerdictReached { iteration, criterion, evidence, verdict, mended: repairs } =
+                serde_json::from_slice(text)?;
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs }
+        }
+        _ => serde_json::from_slice(text)?,
+    })
 }
 
 /// The name of a run that begins now: sorted by name, runs are sorted by time.
@@ -307,7 +350,18 @@ mod tests {
 
     #[test]
     fn a_broken_line_in_the_middle_is_an_error_with_its_number() {
-        for broken in [r#"{"seq":2,"time""#, "\0\0\0\0", "", r#"{"seq":2,"event":"notice"}"#, "7"] {
+        let of = |rest| format!(r#"{{"seq":2,"time":"2026-11-21T14:03:00Z","run":"r",{rest}}}"#);
+        let verdict = of(r#""event":"verdict_reached","iteration":1"#);
+        let newer = of(r#""event":"wave_started","x":}"#);
+        for broken in [
+            r#"{"seq":2,"time""#,
+            "\0\0\0\0",
+            "",
+            r#"{"seq":2,"event":"notice"}"#,
+            "7",
+            &verdict,
+            &newer,
+        ] {
             let (_folder, path) = journal(&format!("{}\n{broken}\n{}\n", notice(1), notice(3)));
             let error = numbers(&path).expect_err("broken");
             let start = format!("{}:2: not an event: ", path.display());

@@ -6,12 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::turn::is_zero;
 use super::{Credits, CriterionKey, ExitCode, Fault, Proof};
 
-/// The reason for the end of a run. Each has one exit code, and only `Proven` is success.
+/// The reason for the end of a run. Only `Proven` is success, and of a run without an agent, that
+/// everything landed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// Every criterion is proven, committed, or accepted; the summary says which.
     Proven,
+    /// What other machines handed in was taken, and no agent worked.
+    Landed {
+        /// The criteria of it that are done now.
+        landed: usize,
+        /// All of its criteria.
+        of: usize,
+    },
     /// A limit was reached first.
     LimitReached {
         /// Which.
@@ -82,10 +90,12 @@ impl Obstacle {
 }
 
 impl Outcome {
-    /// The number of its exit code. Nothing but `Proven` is 0.
+    /// The number of its exit code.
     pub fn exit_code(&self) -> u8 {
         let code = match self {
             Self::Proven => ExitCode::Proven,
+            Self::Landed { landed, of } if landed == of => ExitCode::Proven,
+            Self::Landed { .. } => ExitCode::Stuck,
             Self::LimitReached { .. } => ExitCode::Limit,
             Self::Stuck { .. } => ExitCode::Stuck,
             Self::AgentUnusable { .. } => ExitCode::Agent,

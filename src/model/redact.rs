@@ -303,6 +303,7 @@ each_variant! {
     History { Straight, Rewritten, OtherBranch(branch), Detached }
     Outcome {
         Proven,
+        Landed { landed, of },
         LimitReached { limit },
         Stuck { reason },
         AgentUnusable { fault },

@@ -44,6 +44,12 @@ pub struct Console {
     denials: Repeats,
 }
 
+/// The columns and rows of standard output; without bounds if it is no terminal.
+pub fn room() -> (usize, usize) {
+    let size = Term::stdout().size_checked().filter(|_| Term::stdout().is_term());
+    size.map_or((usize::MAX, usize::MAX), |(rows, columns)| (columns.into(), rows.into()))
+}
+
 impl Console {
     /// Draws on standard output; `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` set the colors.
     /// Returns `None` if standard output is not a terminal, or cannot draw a line again.

@@ -393,6 +393,10 @@ pub(super) fn task_check_failed(reason: &str) -> String {
 pub fn outcome(outcome: &Outcome, done: impl FnOnce() -> String) -> String {
     match outcome {
         Outcome::Proven => format!("Done: {}", done()),
+        Outcome::Landed { of: 0, .. } => "Nothing new was handed in".to_owned(),
+        Outcome::Landed { landed, of } => {
+            format!("Landed {landed} of {of} criteria that were handed in")
+        }
         Outcome::LimitReached { limit } => match limit {
             Limit::Iterations => "Stopped: iteration limit reached (--max-iterations)",
             Limit::Duration => "Stopped: time limit reached (--max-duration)",

@@ -24,7 +24,7 @@ mod stream_lines;
 mod summary;
 
 pub use activity_log::ActivityLog;
-pub use console::{Colors, Console};
+pub use console::{Colors, Console, room};
 pub use cost_log::CostLog;
 pub use detail::Detail;
 pub use format::{count, details, harmless, judged, message, outcome, reopened};

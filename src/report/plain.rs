@@ -76,6 +76,8 @@ impl Plain {
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
+                // The line of the verdict has the reason.
+                Answer::Deny if self.detail == Detail::Quiet => Vec::new(),
                 Answer::Deny => {
                     let line = self.denials.first(format::denial(tool, input, rule, reason));
                     self.told = line.is_some();

@@ -42,7 +42,11 @@ pub(super) fn standing(criterion: &CriterionSummary) -> (&'static str, &'static 
 pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut text = String::new();
-    let listed = &summary.criteria[..summary.criteria.len().min(LISTED)];
+    // Of a run that was refused at its start, only the reason matters.
+    let refused = matches!(outcome, Outcome::CannotGoOn { .. } | Outcome::AgentUnusable { .. })
+        && summary.iterations == 0;
+    let most = if refused { 0 } else { LISTED };
+    let listed = &summary.criteria[..summary.criteria.len().min(most)];
     let digits =
         listed.iter().map(|criterion| criterion.line.to_string().len()).max().unwrap_or(1).max(4);
     // Mark, line and their spaces stand left of the criterion.
@@ -66,7 +70,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
             writeln!(text, "{mark} {:>digits$}  {name}  {proof:<9}  {attempts:>8}", criterion.line);
     }
     let more = &summary.criteria[listed.len()..];
-    if !more.is_empty() {
+    if !more.is_empty() && !refused {
         let _ = writeln!(text, "… and {}", counted(more));
     }
     if !listed.is_empty() {
@@ -75,11 +79,11 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let ended = ended(outcome, summary);
     let ended = ended.trim_end_matches('.');
     let stop = if ended.ends_with('…') { "" } else { "." };
-    let mut paragraphs = vec![
-        format!("{}.", counted(&summary.criteria)),
-        format!("{}.", cost(summary)),
-        format!("{ended}{stop}"),
-    ];
+    let mut paragraphs = vec![format!("{ended}{stop}")];
+    if !refused {
+        let (counted, cost) = (counted(&summary.criteria), cost(summary));
+        paragraphs.splice(..0, [format!("{counted}."), format!("{cost}.")]);
+    }
     if summary.unasked {
         paragraphs.push(UNASKED.to_owned());
     }

@@ -81,7 +81,7 @@ pub(super) fn settings(
             let line = &lines.source()[lines.range(lines.line_at(span.start))];
             let key = line.split(':').next().unwrap_or_default().trim();
             let hint = takes(key).map_or_else(
-                || "see docs/task-format.md for the format".to_owned(),
+                || "see ralph-copilot's docs/task-format.md for the format".to_owned(),
                 |takes| format!("`{key}` takes {takes}"),
             );
             diagnostics.error(span, format!("cannot read the front matter: {message}"), hint);

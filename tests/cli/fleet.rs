@@ -164,6 +164,15 @@ fn a_bundle_lands_in_the_clone_that_made_it() {
     let ran = machine.ralph(&["land", "--task", "demo", "--json", &bundle]);
     assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
     assert_eq!(landed(&ran.json(), true), BTreeSet::from(["a"]));
+    let status = machine.ralph(&["status", "demo"]).stdout;
+    assert!(status.starts_with("demo: Landed 1 of 1 criteria that were handed in\n"), "{status}");
+    assert!(status.contains(": exit code 0, "), "{status}");
+    let again = machine.ralph(&["land", "--task", "demo", &bundle]);
+    assert_eq!(again.code, Some(0), "{} {}", again.stdout, again.stderr);
+    assert!(again.stdout.contains("\nnothing new  `a is there`: it landed before\n"), "{}", again.stdout);
+    assert!(!again.stdout.contains("landed  `"), "{}", again.stdout);
+    let again = machine.ralph(&["land", "--task", "demo", "--json", &bundle]).json();
+    assert_eq!(again["bundles"][0]["new"], false, "{again}");
     assert!(machine.task().contains("- [x] a is there"), "{}", machine.task());
 }
 

@@ -555,6 +555,8 @@ fn checks_of_the_front_matter_are_attacked() {
         "{}",
         ran.stdout
     );
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.trim_end().ends_with("the exit code is 0."), "{}", ran.stdout);
 }
 
 /// The guard denies to edit it, and a change is put back; with `may_change:`, the check is weak.

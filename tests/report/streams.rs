@@ -1,7 +1,9 @@
 //! Plain lines and JSON lines.
 
 use ralph_copilot::events::Emitter;
-use ralph_copilot::model::{EventKind, Finding, FindingKind, Record, Reporter, RunId, Weight};
+use ralph_copilot::model::{
+    Answer, EventKind, Finding, FindingKind, Record, Reporter, RunId, VerdictResult, Weight,
+};
 use ralph_copilot::report::{Detail, Json, Plain};
 
 use super::{Closed, Paper, clock, feed, sample_run};
@@ -38,6 +40,34 @@ fn findings_that_are_sent_back_again_are_not_repeated() {
         text.lines().filter_map(|line| line.split("sent back to the agent").nth(1)).collect();
     let (first, again) = (": The box is still open.", " for the same reason");
     assert_eq!(told, [first, again, ": Work is left.", first, first]);
+}
+
+#[test]
+fn a_quiet_run_says_a_denial_where_nothing_above_says_it() {
+    let mut events = sample_run::events();
+    let denied = "Denied (git.push): `git push` sends to a remote.";
+    for event in &mut events {
+        match &mut event.kind {
+            EventKind::ToolDecided { answer, reason, .. } => {
+                (*answer, *reason) = (Answer::Deny, denied.to_owned());
+            }
+            EventKind::VerdictReached { verdict, .. } => {
+                verdict.result = VerdictResult::Fail;
+                let message = format!("The guard denied 1 call: {denied}");
+                let (kind, weight) = (FindingKind::CheckFailed, Weight::Fails);
+                verdict.findings = vec![Finding { kind, weight, message }];
+            }
+            _ => {}
+        }
+    }
+    let said = |detail| {
+        let paper = Paper::default();
+        feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80, detail), &events);
+        paper.text()
+    };
+    assert!(said(Detail::Normal).contains("as above"), "{}", said(Detail::Normal));
+    let quiet = said(Detail::Quiet);
+    assert!(quiet.contains(denied) && !quiet.contains("as above"), "{quiet}");
 }
 
 /// What is true of the whole run is said once, and again when it changes.

@@ -56,10 +56,23 @@ fn ten_thousand_criteria_give_a_bounded_one() {
 }
 
 #[test]
+fn a_run_that_was_refused_at_its_start_says_why_and_has_no_table() {
+    let (_, sample) = sample();
+    let outcome =
+        Outcome::CannotGoOn { obstacle: Obstacle::Invalid, reason: "no such tool".to_owned() };
+    let next = vec!["fix it".to_owned()];
+    let refused = RunSummary { iterations: 0, next, ..sample.clone() };
+    assert_eq!(summary(&outcome, &refused, 80), "Stopped: no such tool.\nNext: fix it\n");
+    assert!(summary(&outcome, &sample, 80).contains("  criterion "), "work was done");
+}
+
+#[test]
 fn every_outcome_has_words() {
     let fault = Fault::new(FaultClass::Auth, "log in with `copilot login`");
     let outcomes = [
         Outcome::Proven,
+        Outcome::Landed { landed: 2, of: 3 },
+        Outcome::Landed { landed: 0, of: 0 },
         Outcome::LimitReached { limit: Limit::Iterations },
         Outcome::LimitReached { limit: Limit::Duration },
         Outcome::LimitReached { limit: Limit::PremiumRequests },

@@ -12,7 +12,7 @@ prompts are joined into one -p. Without permission flags, the launch may do ever
 guard allows; with --no-guard, everything.
 
 Exit codes: those of the CLI; 125 the launch failed or was refused, 127 the CLI was not found, \
-128+n ended by signal n. See docs/launcher.md."
+128+n ended by signal n. See ralph-copilot's docs/launcher.md."
 )]
 pub(crate) struct CopilotArgs {
     /// Print the arguments for the CLI as a JSON array, without running it

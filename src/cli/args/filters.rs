@@ -20,7 +20,7 @@ Standard output: one JSON object
   then          what to do next, if the run ends
   message       the text of the error
 
-Reads COPILOT_MAX_RETRIES and RALPH_COPILOT_FALLBACK. See docs/failures.md.")]
+Reads COPILOT_MAX_RETRIES and RALPH_COPILOT_FALLBACK. See ralph-copilot's docs/failures.md.")]
 pub(crate) struct ClassifyArgs {
     /// The number of retries so far
     #[arg(long, value_name = "K", default_value_t = 0)]

@@ -21,7 +21,7 @@ files, then `bound`, `unbound`, `call`, `result`, `push`, `inject`, `tools_chang
   {\"command\":\"tools\",\"session\":\"dev\"}
   {\"command\":\"idle\",\"session\":\"dev\"}
   {\"command\":\"end\",\"session\":\"dev\",\"deadline_ms\":10000}
-MCP clients reach a session's tools at <mcp_url>/<session>. See docs/gateway.md.
+MCP clients reach a session's tools at <mcp_url>/<session>. See ralph-copilot's docs/gateway.md.
 
 Exit codes: 0 standard input ended, 2 usage, 7 the port or the token file is taken, 11 a file
 cannot be written, 129/130/143 signals.")]

@@ -14,7 +14,7 @@ preToolUse prints a denial, or nothing. postToolUse appends to logs/session-even
 xpia asks xpia-defend.
 
 Exit codes: 0 answered, 1 unknown hook, 2 denied because the answer could not be printed. See
-docs/hooks.md.")]
+ralph-copilot's docs/hooks.md.")]
 pub(crate) struct HookArgs {
     /// The hook: preToolUse, postToolUse, or xpia; with --socket, any hook of the CLI
     #[arg(value_name = "TYPE")]

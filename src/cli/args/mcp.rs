@@ -14,7 +14,7 @@ pub(crate) enum McpCommand {
         after_help = "loop: check_task, run_task, task_status, task_log, policy_check. plugin: \
 copilot_code, copilot_code_verbose, copilot_orchestrate. bridge: copilot_code_task, copilot_read_file, \
 copilot_create_file, copilot_list_files. memory: memory_search, memory_read, user_prefs. See \
-docs/mcp.md."
+ralph-copilot's docs/mcp.md."
     )]
     Serve(McpServeArgs),
     /// Add the server to a client's configuration; never removes anything else from it

@@ -21,7 +21,7 @@ one command:
   {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\",\"sandboxed\":false}
 
 Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage,
-7 task or configuration invalid, 8 no repository. See docs/guard.md for the rules."
+7 task or configuration invalid, 8 no repository. See ralph-copilot's docs/guard.md for the rules."
     )]
     Check(PolicyArgs),
 }

@@ -13,7 +13,7 @@ pub(crate) enum RecipeCommand {
     #[command(
         after_help = "Exit codes: 0 succeeded, 1 the recipe failed, 2 usage, 3 the runner is not \
 usable, 4 the runner gave no valid answer, 5 nested too deep, 11 cannot write, 124 timed out, \
-129/130/143 signals. See docs/recipes.md."
+129/130/143 signals. See ralph-copilot's docs/recipes.md."
     )]
     Run(Box<RunRecipeArgs>),
     /// List the recipes and the folders that are searched for them

@@ -64,7 +64,7 @@ pub(in crate::cli) fn workflow(place: &RepoContext, args: &InitArgs) -> Result<u
     say(&format!(
         "wrote  {file}\n\nNext: store the token of a person with a Copilot subscription as the \
          secret COPILOT_GITHUB_TOKEN,\nallow workflows to create pull requests (Settings, Actions), \
-         commit, and push. See docs/ci.md."
+         commit, and push. See ralph-copilot's docs/ci.md."
     ));
     Ok(0)
 }

@@ -47,11 +47,11 @@ impl DoctorFinding {
 fn next_step(name: &str) -> &'static str {
     match name {
         "task" => "fix TASK.md, or create a task with `ralph-copilot init <task>`",
-        "settings" => "fix the setting; docs/configuration.md lists all of them",
+        "settings" => "fix the setting; ralph-copilot's docs/configuration.md lists all of them",
         "templates" => {
             "fix the template in .ralph/templates/, or remove it to use the built-in one"
         }
-        "policy" => "fix the rule; docs/guard.md describes the format",
+        "policy" => "fix the rule; ralph-copilot's docs/guard.md describes the format",
         _ => "fix this, then run `ralph-copilot doctor` again",
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn findings(command: &AgentCommand) -> Vec<DoctorFinding> {
         None => DoctorFinding::note(
             "known",
             "this agent was not tried",
-            "see docs/agents.md for those that were",
+            "see ralph-copilot's docs/agents.md for those that were",
         ),
     }];
     if let Some((what, place)) = command.known().and_then(|known| known.set) {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::events::{DenialRow, IterationRow, Rollup, RunStatus};
 use crate::model::{
-    CheckResult, CommitSeen, CriterionSummary, Limit, Oid, Outcome, RunSummary, Tier, VerdictResult,
+    CheckResult, CommitSeen, CriterionSummary, Oid, Outcome, RunSummary, Tier, VerdictResult,
 };
 use crate::report::format::{count, details};
 use crate::report::summary::{self, standing};
@@ -182,6 +182,29 @@ impl Night {
     }
 }
 
+impl Night {
+    /// The exit code, or what the run is at.
+    pub(super) fn standing(&self) -> String {
+        match (self.status, self.exit_code) {
+            (RunStatus::Ended, Some(code)) => format!("exit code {code}"),
+            (RunStatus::Ended | RunStatus::Running, _) => "running".to_owned(),
+            (RunStatus::Waiting, _) => "waiting".to_owned(),
+            (RunStatus::Died, _) => "died".to_owned(),
+        }
+    }
+
+    /// Its criteria, cost, and the size of its work.
+    pub(super) fn numbers(&self) -> String {
+        let work = self.work.iter().map(|work| format!("; {work}")).collect::<String>();
+        format!("{}; {}{work}", self.counted, self.cost)
+    }
+
+    /// What there is to say besides of the run as a whole.
+    pub(super) fn besides(&self) -> impl Iterator<Item = &String> {
+        self.details.iter().chain(&self.elsewhere).chain(&self.later)
+    }
+}
+
 /// Why a run ended, or that it did not. Held work that is gone is not what a task is stuck on.
 fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String {
     let Some(end) = &run.view.end else {
@@ -199,16 +222,13 @@ fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String 
     }
     let stopped = matches!(
         end.outcome,
-        Outcome::LimitReached { .. } | Outcome::Stuck { .. } | Outcome::Interrupted { .. }
+        Outcome::Landed { .. }
+            | Outcome::LimitReached { .. }
+            | Outcome::Stuck { .. }
+            | Outcome::Interrupted { .. }
     );
     if stopped && all_done(now) && !all_done(&end.summary.criteria) {
         return format!("Done since: {}", summary::standings(now));
-    }
-    let most = run.view.start.as_ref().map_or(0, |start| start.max_iterations);
-    if end.outcome == (Outcome::LimitReached { limit: Limit::Iterations })
-        && end.summary.iterations < most
-    {
-        return "It took what was handed in; no agent worked.".to_owned();
     }
     summary::ended(&end.outcome, &end.summary)
 }

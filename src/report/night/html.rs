@@ -19,16 +19,16 @@ pub fn html(night: &Night) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n<h1>{}</h1>\n<p class=\"outcome\">{}</p>\n<p>{}. {}.</p>\n",
+         <body>\n<main>\n<h1>{}</h1>\n<p class=\"outcome\">{}</p>\n<p>{}.</p>\n",
         escaped(&title),
         escaped(&night.task),
         escaped(&night.outcome),
-        escaped(&night.counted),
-        escaped(&night.cost),
+        escaped(&night.numbers()),
     );
+    night.besides().for_each(|line| out += &format!("<p>{}</p>\n", escaped(line)));
     let model = night.model.as_deref().unwrap_or("its default model");
     let facts = [
-        ("Run", night.run.clone()),
+        ("Run", format!("{}, {}", night.run, night.standing())),
         ("Began", night.began.format("%F %T UTC").to_string()),
         ("Took", duration(millis(night.began, night.ended))),
         ("Branch", format!("{} from {}", night.branch, night.start)),
@@ -56,6 +56,7 @@ pub fn html(night: &Night) -> String {
     let denied =
         night.denials.iter().map(|it| format!("{} × {}: {}", it.count, it.rule, why_denied(it)));
     list(&mut out, "Denied", &denied.collect::<Vec<_>>());
+    list(&mut out, "Lessons", &night.lessons);
     iterations(&mut out, night);
     list(&mut out, "Notes", &night.notices);
     out + "</main>\n</body>\n</html>\n"
@@ -118,8 +119,6 @@ fn iterations(out: &mut String, night: &Night) {
          <tbody>\n",
     );
     for row in &night.iterations {
-        let why = row.findings.first().map(|found| found.message.clone());
-        let why = why.or_else(|| row.fault.clone()).unwrap_or_default();
         let _infallible = writeln!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}<br><small>{}</small></td><td>{}</td><td>{}</td>\
@@ -127,7 +126,7 @@ fn iterations(out: &mut String, night: &Night) {
             row.iteration,
             timeline::word(row),
             escaped(&row.criterion.text),
-            escaped(&why),
+            escaped(timeline::why(row).unwrap_or_default()),
             row.attempt,
             row.worker.map_or_else(|| "–".to_owned(), |it| it.to_string()),
             duration(millis(row.began, row.ended)),

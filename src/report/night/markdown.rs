@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::facts::{Night, NightCriterion};
 use super::inert::{block, span};
 use super::text::since;
+use super::timeline::{why, word};
 use crate::model::PathChange;
-use crate::report::format::{duration, millis, why_denied};
+use crate::report::format::{duration, millis, sentence, why_denied};
 
 /// Characters of a pull request's body.
 const MOST: usize = 60_000;
@@ -18,17 +19,19 @@ const PATHS: usize = 8;
 /// Writes the report as GitHub Flavored Markdown of at most 60,000 characters.
 pub fn markdown(night: &Night) -> String {
     let mut out = format!(
-        "# {}\n\n**{}**\n\n{}. {}.\n\n{} on {} from {}, {}, sandbox {}\n",
+        "# {}\n\n**{}**\n\n{}.\n\nRun {}, {}, {} on {} from {}, {}, sandbox {}\n",
         span(&night.task),
         span(&night.outcome),
-        night.counted,
-        night.cost,
+        night.numbers(),
+        span(&night.run),
+        night.standing(),
         night.began.format("%F %T UTC"),
         span(&night.branch),
         span(&night.start),
         duration(millis(night.began, night.ended)),
         night.sandbox,
     );
+    night.besides().for_each(|line| out += &format!("\n{}\n", span(line)));
     list(&mut out, "Since the last run", since(night).iter().map(|line| span(line)).collect());
     list(&mut out, "Not checked", night.unchecked.clone());
     list(&mut out, "Next", night.next.iter().map(|next| span(next)).collect());
@@ -50,13 +53,16 @@ pub fn markdown(night: &Night) -> String {
         .iter()
         .map(|row| format!("{} × {}: {}", row.count, span(&row.rule), span(why_denied(row))));
     list(&mut out, "Denied", denied.collect());
+    list(&mut out, "Lessons", night.lessons.iter().map(|it| span(it)).collect());
     let rows = night.iterations.iter().map(|row| {
         let worker = row.worker.map(|it| format!("worker {it}, ")).unwrap_or_default();
         let took = duration(millis(row.began, row.ended));
-        let result = super::timeline::word(row);
-        format!("{}: {result} {} ({worker}{took})", row.iteration, span(&row.criterion.text))
+        let (result, text) = (word(row), span(&row.criterion.text));
+        let why = why(row).map(|why| format!(": {}", span(&sentence(why)))).unwrap_or_default();
+        format!("{}: {result} {text} ({worker}{took}){why}", row.iteration)
     });
     list(&mut out, "Iterations", rows.collect());
+    list(&mut out, "Notes", night.notices.iter().map(|it| span(it)).collect());
     bounded(out)
 }
 
@@ -72,7 +78,9 @@ fn criterion(it: &NightCriterion) -> String {
         let more = commit.paths.len().saturating_sub(PATHS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let (id, subject) = (span(commit.id.short()), span(&commit.subject));
-        let _infallible = writeln!(out, "  - {id} {subject}: {}{more}", paths.join(", "));
+        let paths = paths.join(", ");
+        let paths = if paths.is_empty() { paths } else { format!(": {paths}{more}") };
+        let _infallible = writeln!(out, "  - {id} {subject}{paths}");
     }
     for check in it.checks.iter().filter(|check| !check.passed() || it.standing == "proven") {
         let how = if check.passed() { "passed" } else { "failed" };

@@ -26,6 +26,12 @@ pub(super) fn word(row: &IterationRow) -> &'static str {
     }
 }
 
+/// Why an iteration did not pass, if that is known.
+pub(super) fn why(row: &IterationRow) -> Option<&str> {
+    let found = row.findings.first().map(|found| &found.message);
+    found.or(row.fault.as_ref()).map(String::as_str)
+}
+
 /// Draws the timeline.
 pub(super) fn svg(night: &Night) -> String {
     let mut lanes: BTreeMap<usize, usize> = BTreeMap::new();

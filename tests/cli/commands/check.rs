@@ -98,7 +98,7 @@ fn text_for_people() {
         9  [ ] The client **retries** on 503
                  verify: cargo test retry
                  verify: sh check.sh retry
-       12  [x] README mentions retry
+       12  [x] README mentions retry  ticked but not proven
        13  [ ] same
        14  [ ] nested
        15  [ ] same

@@ -278,6 +278,13 @@ fn a_signal_keeps_what_was_begun_and_leaves_no_process() {
     assert_eq!(repo.status(), "");
     let kept = notices(&ran).into_iter().filter(|it| it.starts_with("unfinished work on"));
     assert_eq!(kept.count(), 3, "{}", ran.stdout);
+    // The last lines name it, too.
+    let (_, named) = ran.stdout.rsplit_once("see the unfinished work: git show ").expect("a step");
+    let named = named.split('"').next().expect("refs");
+    assert_eq!(
+        named.split(' ').filter(|it| repo.attempts().contains(&(*it).to_owned())).count(),
+        3
+    );
     for kept in repo.attempts().iter().filter(|it| it.contains("/attempts/")) {
         assert_eq!(repo.git(&["show", &format!("{kept}:half.txt")]), "half");
     }

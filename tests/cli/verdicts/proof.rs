@@ -77,6 +77,8 @@ fn what_a_human_accepts_lands_with_their_name_and_the_task_is_proven() {
     let status = repo.ralph(&["status", "demo"]);
     assert!(!status.stdout.contains("take it: "), "{}", status.stdout);
     assert!(!status.stdout.contains("or let the agent"), "{}", status.stdout);
+    let (_, next) = status.stdout.split_once("\nNext\n  ").expect("a next step");
+    assert!(next.starts_with("review the commits: git log --oneline "), "{next}");
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains("Ralph-Proof: accepted"), "{message}");
     assert!(message.contains("reviewed the work and accepted it"), "{message}");
