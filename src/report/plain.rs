@@ -75,14 +75,13 @@ impl Plain {
                 )]
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
-                Answer::Allow => Vec::new(),
-                // The line of the verdict has the reason.
-                Answer::Deny if self.detail == Detail::Quiet => Vec::new(),
-                Answer::Deny => {
+                // Of a quiet run, the line of the verdict has the reason.
+                Answer::Deny if self.detail != Detail::Quiet => {
                     let line = self.denials.first(format::denial(tool, input, rule, reason));
                     self.told = line.is_some();
                     line.into_iter().collect()
                 }
+                Answer::Allow | Answer::Deny => Vec::new(),
             },
             EventKind::RecipeStarted { recipe, version, .. } => {
                 let recipe = format::sentence(recipe.as_str());

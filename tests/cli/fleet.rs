@@ -169,7 +169,11 @@ fn a_bundle_lands_in_the_clone_that_made_it() {
     assert!(status.contains(": exit code 0, "), "{status}");
     let again = machine.ralph(&["land", "--task", "demo", &bundle]);
     assert_eq!(again.code, Some(0), "{} {}", again.stdout, again.stderr);
-    assert!(again.stdout.contains("\nnothing new  `a is there`: it landed before\n"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("\nnothing new  `a is there`: it landed before\n"),
+        "{}",
+        again.stdout
+    );
     assert!(!again.stdout.contains("landed  `"), "{}", again.stdout);
     let again = machine.ralph(&["land", "--task", "demo", "--json", &bundle]).json();
     assert_eq!(again["bundles"][0]["new"], false, "{again}");
