@@ -187,7 +187,7 @@ impl<'a> Told<'a> {
         let mut before = None;
         for older in older {
             if did_work(older).map_err(unreadable)? {
-                before = Some(Rollup::read(older).map_err(unreadable)?);
+                before = Some(Rollup::of_ends(older).map_err(unreadable)?);
                 break;
             }
         }

@@ -4,6 +4,7 @@
 //! Invariant: pure, and the only place that counts for reports.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::fold::RunView;
-use super::replay::{last, read_but};
+use super::replay::{first, last, read_but};
 use super::{JournalError, JournalLine};
 use crate::model::{
     Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, Usage,
@@ -33,6 +34,8 @@ pub struct Rollup {
     pub notices: Vec<String>,
     /// The first line of its journal that could not be read.
     pub damage: Option<String>,
+    /// The iteration of each criterion that was judged last, by its place.
+    judged: HashMap<CriterionKey, usize>,
 }
 
 /// An iteration.
@@ -108,6 +111,19 @@ impl Rollup {
         Ok(rollup)
     }
 
+    /// Folds its first and its last event, which tell how it began and ended; all of it if it did
+    /// not end.
+    ///
+    /// # Errors
+    /// As [`Rollup::read`].
+    pub fn of_ends(journal: &Path) -> Result<Self, JournalError> {
+        let end = last(journal)?.filter(|it| matches!(it.kind, EventKind::RunEnded { .. }));
+        let Some((start, end)) = first(journal)?.zip(end) else { return Self::read(journal) };
+        let mut rollup = Self::default();
+        [start, end].iter().for_each(|event| rollup.apply(event));
+        Ok(rollup)
+    }
+
     /// The run is alive at this event.
     fn heard(&mut self, event: &Event) {
         if let Some(row) = self.iterations.last_mut().filter(|_| self.view.current.is_some()) {
@@ -156,12 +172,12 @@ impl Rollup {
             }
             EventKind::VerdictReached { criterion, evidence, verdict, .. } => {
                 // Of each criterion, only the last checks are kept.
-                let mut rows = self.iterations.iter_mut().rev();
-                let last = rows.next();
-                if let Some(row) = rows.find(|row| row.criterion == *criterion) {
-                    row.checks.clear();
+                let last = self.iterations.len().saturating_sub(1);
+                let earlier = self.judged.insert(criterion.clone(), last);
+                if let Some(row) = earlier.and_then(|it| self.iterations.get_mut(it)) {
+                    row.checks = Vec::new();
                 }
-                if let Some(row) = last {
+                if let Some(row) = self.iterations.last_mut() {
                     row.result = Some(verdict.result.clone());
                     row.findings.clone_from(&verdict.findings);
                     row.checks.clone_from(&evidence.checks);
