@@ -312,7 +312,7 @@ fn a_hint_that_names_a_page_says_whose_it_is() {
     let mut named = 0;
     let sources = files(&root().join("src"));
     for path in sources.iter().filter(|it| it.extension().is_some_and(|it| it == "rs")) {
-        let text = fs::read_to_string(&path).expect("text");
+        let text = fs::read_to_string(path).expect("text");
         for line in text.lines().filter(|it| !it.trim_start().starts_with("//")) {
             for page in pages.iter().map(|it| format!("docs/{it}")).filter(|it| line.contains(it)) {
                 named += 1;
