@@ -8,72 +8,25 @@ use crate::model::{Fault, FaultClass, RecordError};
 
 /// A failure between the runner and the agent.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum AgentError {
-    /// The program was not found.
     #[error("`{program}` was not found: {why}")]
-    NotFound {
-        /// The program's name.
-        program: String,
-        /// Where we looked.
-        why: String,
-    },
-    /// The `--agent` command cannot be parsed or used.
+    NotFound { program: String, why: String },
     #[error("cannot parse the agent's command `{command}`: {why}")]
-    Command {
-        /// The command as written.
-        command: String,
-        /// The reason.
-        why: String,
-    },
-    /// The program was found but could not be started.
+    Command { command: String, why: String },
     #[error("cannot start {program}: {source}")]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The run's private folder, socket or plugin cannot be created.
+    Start { program: PathBuf, source: std::io::Error },
     #[error("cannot prepare {path}: {source}")]
-    Prepare {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Prepare { path: PathBuf, source: std::io::Error },
     /// The guard cannot be mounted, or was changed.
     #[error(transparent)]
     Guard(#[from] PluginError),
-    /// The agent answered with an error.
     #[error("{operation} failed: {}", fault.message)]
-    Refused {
-        /// The ACP method.
-        operation: &'static str,
-        /// The classified error.
-        fault: Fault,
-    },
-    /// The agent did not answer in time.
+    Refused { operation: &'static str, fault: Fault },
     #[error("{operation} was not answered within {seconds} s{}{}", doubt(operation), tail(stderr))]
-    Silent {
-        /// The ACP method.
-        operation: &'static str,
-        /// How long we waited.
-        seconds: u64,
-        /// The end of its stderr.
-        stderr: String,
-    },
-    /// The connection broke: the process ended, or its output is not ACP.
+    Silent { operation: &'static str, seconds: u64, stderr: String },
     #[error("the agent was lost during {operation}: {why}{}", tail(stderr))]
-    Lost {
-        /// The ACP method.
-        operation: &'static str,
-        /// Our own observation.
-        why: String,
-        /// The end of its stderr.
-        stderr: String,
-        /// [`FaultClass::Died`] or [`FaultClass::Protocol`].
-        class: FaultClass,
-    },
+    Lost { operation: &'static str, why: String, stderr: String, class: FaultClass },
     /// A decision could not be recorded: the run must stop.
     #[error(transparent)]
     Record(#[from] RecordError),

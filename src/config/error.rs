@@ -4,41 +4,16 @@ use std::path::PathBuf;
 
 /// A layer of settings that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
-    /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file is not a valid configuration.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("{path}: {}", shown(error))]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        error: Box<toml::de::Error>,
-    },
-    /// The value of a variable is invalid.
+    Parse { path: PathBuf, error: Box<toml::de::Error> },
     #[error("{name}={value}: {why}")]
-    Variable {
-        /// Its name.
-        name: String,
-        /// Its value.
-        value: String,
-        /// The expected form.
-        why: String,
-    },
-    /// A variable that is probably a misspelled setting.
+    Variable { name: String, value: String, why: String },
     #[error("unknown variable {name}")]
-    Unknown {
-        /// Its name.
-        name: String,
-        /// The most similar name of a setting.
-        nearest: String,
-    },
+    Unknown { name: String, nearest: String },
 }
 
 impl ConfigError {

@@ -14,6 +14,7 @@ use crate::verify::VerifyError;
 
 /// The reason why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum EngineError {
     /// The journal cannot be written.
     #[error(transparent)]
@@ -21,55 +22,22 @@ pub enum EngineError {
     /// TASK.md cannot be read or found.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// TASK.md has errors.
     #[error("{path} has errors:\n{diagnostics}")]
-    TaskInvalid {
-        /// The file, relative to the repository.
-        path: PathBuf,
-        /// The diagnostics, rendered.
-        diagnostics: String,
-    },
-    /// `--require-checks` refuses criteria that only a commit could speak for.
+    TaskInvalid { path: PathBuf, diagnostics: String },
     #[error("--require-checks refuses criteria that only a commit could speak for:{refused}")]
-    ChecksRequired {
-        /// A line for each: where it stands, and why.
-        refused: String,
-    },
-    /// Checks fail in the proof room for a reason that is the room's.
+    ChecksRequired { refused: String },
     #[error("the proof room is missing something:\n{what}")]
-    RoomLacks {
-        /// The checks, both outputs, and the remedy.
-        what: String,
-    },
-    /// A hold-out check cannot run, whatever the work is.
+    RoomLacks { what: String },
     #[error("{what}\n  its command and output: {log}")]
-    HoldOut {
-        /// Which, and why, without its content.
-        what: String,
-        /// The human's file with the content.
-        log: PathBuf,
-    },
-    /// state.json names a commit of the work as the start, and the clone does not show the real
-    /// one.
+    HoldOut { what: String, log: PathBuf },
     #[error(
         "state.json says that the task began at {}, but that is after work on it, and this shallow \
          clone does not show where it began",
         start.short()
     )]
-    StartIsWork {
-        /// The commit.
-        start: Oid,
-    },
-    /// TASK.md was deleted during or after a run that died.
+    StartIsWork { start: Oid },
     #[error("{path} is gone, and the last run died in iteration {iteration}")]
-    TaskGone {
-        /// The file, relative to the repository.
-        path: PathBuf,
-        /// The iteration.
-        iteration: u32,
-        /// The commit before it, which holds the file.
-        commit: Oid,
-    },
+    TaskGone { path: PathBuf, iteration: u32, commit: Oid },
     /// A prompt cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
@@ -85,55 +53,26 @@ pub enum EngineError {
     /// A state file cannot be written.
     #[error(transparent)]
     State(#[from] sys::SysError),
-    /// A state file cannot be read.
     #[error("cannot read {path}: {source}")]
-    StateRead {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// state.json is broken.
+    StateRead { path: PathBuf, source: std::io::Error },
     #[error("cannot parse {path}: {source}")]
-    StateBroken {
-        /// The file.
-        path: PathBuf,
-        /// The same, relative to the repository.
-        file: PathBuf,
-        /// The position and the cause.
-        source: serde_json::Error,
-    },
+    StateBroken { path: PathBuf, file: PathBuf, source: serde_json::Error },
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::events::JournalError),
     /// A recipe cannot be run.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// The journal of a run that died is damaged, so that its work cannot be told from the
-    /// human's.
     #[error(
         "the last run died in iteration {iteration}, and its journal is damaged ({damage}): its \
          leftovers cannot be told apart from your work"
     )]
-    Damaged {
-        /// The iteration.
-        iteration: u32,
-        /// The first damaged line.
-        damage: String,
-        /// The run's folder.
-        folder: PathBuf,
-    },
+    Damaged { iteration: u32, damage: String, folder: PathBuf },
     /// The agent could not be prepared or started.
     #[error(transparent)]
     Agent(AgentError),
-    /// A worker's process could not be started.
     #[error("worker {number} cannot be started: {how}")]
-    Worker {
-        /// Its number.
-        number: usize,
-        /// Why.
-        how: String,
-    },
+    Worker { number: usize, how: String },
 }
 
 impl EngineError {
@@ -154,24 +93,10 @@ impl EngineError {
             | Self::Damaged { .. }
             | Self::Prompt(_)
             | Self::Policy(_) => Obstacle::Invalid,
-            Self::Verify(error) => match error {
-                VerifyError::Io { .. } => Obstacle::Write,
-                VerifyError::Glob { .. } => Obstacle::Invalid,
-                VerifyError::Git { .. } if error.cannot_write() => Obstacle::Write,
-                VerifyError::Git { .. }
-                | VerifyError::Locked { .. }
-                | VerifyError::Linked { .. }
-                | VerifyError::Bundle { .. }
-                | VerifyError::ExcludesWatched { .. }
-                | VerifyError::OtherBranch { .. }
-                | VerifyError::InProgress { .. }
-                | VerifyError::Conflicts { .. }
-                | VerifyError::NotFetched { .. }
-                | VerifyError::InTheWay { .. }
-                | VerifyError::Filtered { .. }
-                | VerifyError::Moved { .. }
-                | VerifyError::NoBranch { .. } => Obstacle::Repository,
-            },
+            Self::Verify(VerifyError::Io { .. }) => Obstacle::Write,
+            Self::Verify(VerifyError::Glob { .. }) => Obstacle::Invalid,
+            Self::Verify(error) if error.cannot_write() => Obstacle::Write,
+            Self::Verify(_) => Obstacle::Repository,
             Self::Sandbox(_) | Self::Worker { .. } => Obstacle::Agent,
             Self::Agent(error) => match error {
                 AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
@@ -239,27 +164,13 @@ impl EngineError {
 /// Only a value that cannot be written to disk is about room; the rest is about the recipe's
 /// name and values, or about its runner, which takes the agent's place.
 fn recipe_obstacle(error: &RecipeError) -> Obstacle {
-    match error {
-        RecipeError::Spill { .. } => Obstacle::Write,
-        RecipeError::Name { .. }
-        | RecipeError::Value { .. }
-        | RecipeError::ContextFile { .. }
-        | RecipeError::Limit { .. } => Obstacle::Invalid,
-        RecipeError::Depth(_)
-        | RecipeError::NotFound { .. }
-        | RecipeError::WorldWritable { .. }
-        | RecipeError::Version { .. }
-        | RecipeError::Start(_)
-        | RecipeError::Exit { .. }
-        | RecipeError::Signal { .. }
-        | RecipeError::Unparseable { .. }
-        | RecipeError::TimedOut { .. }
-        | RecipeError::Stopped
-        | RecipeError::Failed { .. }
-        | RecipeError::NoCargo
-        | RecipeError::Install(_)
-        | RecipeError::InstallStopped
-        | RecipeError::InstallTimedOut { .. } => Obstacle::Agent,
+    use RecipeError::{ContextFile, Limit, Name, Spill, Value};
+    if matches!(error, Spill { .. }) {
+        Obstacle::Write
+    } else if matches!(error, Name { .. } | Value { .. } | ContextFile { .. } | Limit { .. }) {
+        Obstacle::Invalid
+    } else {
+        Obstacle::Agent
     }
 }
 

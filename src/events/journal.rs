@@ -22,37 +22,14 @@ pub const JOURNAL_FILE: &str = "events.jsonl";
 
 /// A journal cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum JournalError {
-    /// The file or folder cannot be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A line is not an event.
+    Read { path: PathBuf, source: io::Error },
     #[error("{path}:{line}: not an event: {source}")]
-    Broken {
-        /// The journal.
-        path: PathBuf,
-        /// 1-based line.
-        line: u64,
-        /// The cause.
-        source: serde_json::Error,
-    },
-    /// A line is missing or out of order.
+    Broken { path: PathBuf, line: u64, source: serde_json::Error },
     #[error("{path}:{line}: found event {found} where event {expected} was expected")]
-    OutOfOrder {
-        /// The journal.
-        path: PathBuf,
-        /// 1-based line.
-        line: u64,
-        /// The number that belongs there.
-        expected: u64,
-        /// The number that was found.
-        found: u64,
-    },
+    OutOfOrder { path: PathBuf, line: u64, expected: u64, found: u64 },
 }
 
 /// One whole line.

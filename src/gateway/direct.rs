@@ -65,33 +65,18 @@ pub enum DirectAnswer {
 
 /// A call that did not reach the gateway, or that it refused.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum DirectError {
-    /// Nothing listens there.
     #[error("cannot connect to 127.0.0.1:{port}: {source}")]
-    Connect {
-        /// The port.
-        port: u16,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The gateway refused the token.
+    Connect { port: u16, source: std::io::Error },
     #[error("the gateway rejected the token")]
     Unauthorized,
-    /// The gateway has no such session.
     #[error("{0}")]
     NoSession(String),
-    /// The gateway does not accept the request.
     #[error("{0}")]
     Unacceptable(String),
-    /// The program at the port does not answer like a gateway.
     #[error("the program on 127.0.0.1:{port} is not a gateway: {why}")]
-    NotAGateway {
-        /// The port.
-        port: u16,
-        /// Its behavior.
-        why: String,
-    },
-    /// The request cannot be made of this token.
+    NotAGateway { port: u16, why: String },
     #[error("the token cannot be sent: {0}")]
     Token(#[from] axum::http::Error),
 }

@@ -7,37 +7,17 @@ use crate::sys::SysError;
 
 /// A gateway that cannot start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum GatewayError {
-    /// The port cannot be listened to.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address with its port.
-        address: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// Another gateway that lives has its token file in this folder.
+    Listen { address: String, source: io::Error },
     #[error("{holder} has its token file in {folder}")]
-    Owned {
-        /// The folder.
-        folder: PathBuf,
-        /// The other gateway, as in `process 17`.
-        holder: String,
-    },
-    /// The folder of the token file cannot be made, or is not private.
+    Owned { folder: PathBuf, holder: String },
     #[error("cannot {operation} {path}: {source}")]
-    Folder {
-        /// The operation, as a verb.
-        operation: &'static str,
-        /// The folder or file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Folder { operation: &'static str, path: PathBuf, source: io::Error },
     /// A file of the gateway cannot be written.
     #[error(transparent)]
     File(#[from] SysError),
-    /// The system has no random numbers for a token.
     #[error("cannot make a token: {0}")]
     Random(String),
 }

@@ -6,31 +6,14 @@ use crate::model::RulePlace;
 
 /// Why a policy could not be built.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PolicyError {
-    /// A glob of `protect` cannot be understood.
     #[error("cannot understand the protected glob `{pattern}`: {source}")]
-    Glob {
-        /// As written.
-        pattern: String,
-        /// The error.
-        source: globset::Error,
-    },
-    /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
+    Glob { pattern: String, source: globset::Error },
     #[error("{}the rule `{name}`: {why}", above(.place.as_deref()))]
-    Rule {
-        /// Where it stands, if that is known.
-        place: Option<Box<RulePlace>>,
-        /// Its id, or what it consists of.
-        name: String,
-        /// The error.
-        why: String,
-    },
-    /// A command of `allow` cannot be split into words.
+    Rule { place: Option<Box<RulePlace>>, name: String, why: String },
     #[error("cannot split the allowed command `{command}` into words")]
-    Allow {
-        /// As written.
-        command: String,
-    },
+    Allow { command: String },
 }
 
 /// A place on the lines above what is said about it.

@@ -13,41 +13,22 @@ use crate::model::{Complexity, SubTask, TaskPlan};
 
 /// Why a plan cannot be carried out.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PlanError {
-    /// It is not JSON of the form of a plan; the message has line and column.
     #[error("not a plan: {0}")]
     Form(#[from] serde_json::Error),
-    /// A sub-task says nothing.
     #[error("the sub-task `{0}` has no description")]
     Empty(String),
-    /// A verify command that TASK.md cannot have.
     #[error("the verify command of `{of}` {what}")]
-    Verify {
-        /// The sub-task.
-        of: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// Two sub-tasks have one id.
+    Verify { of: String, what: &'static str },
     #[error("two sub-tasks have the id `{0}`")]
     Twice(String),
-    /// A dependency names nobody.
     #[error("`{of}` depends on `{unknown}`, and no sub-task has that id; the ids are {known}")]
-    Unknown {
-        /// The sub-task that depends on it.
-        of: String,
-        /// What it names.
-        unknown: String,
-        /// The ids that there are.
-        known: String,
-    },
-    /// Dependencies of a sub-task that is not there.
+    Unknown { of: String, unknown: String, known: String },
     #[error("`dependencies` has `{0}`, and no sub-task has that id; the ids are {1}")]
     Nobody(String, String),
-    /// A sub-task depends on itself.
     #[error("the sub-task `{0}` depends on itself")]
     Itself(String),
-    /// Dependencies lead back to where they began.
     #[error("Circular dependency: {0}")]
     Circle(String),
 }

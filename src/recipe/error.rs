@@ -10,135 +10,50 @@ use crate::sys::depth::DepthError;
 
 /// The reason why a recipe failed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RecipeError {
-    /// The recipe's name is not valid.
     #[error("`{name}` is not a recipe name: {source}")]
-    Name {
-        /// The name as written.
-        name: String,
-        /// Why it is not valid.
-        source: RecipeNameError,
-    },
-    /// A context value cannot be passed to the runner.
+    Name { name: String, source: RecipeNameError },
     #[error("the context value `{argument}` cannot be used: {why}")]
-    Value {
-        /// The argument or the key.
-        argument: String,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The context file cannot be used.
+    Value { argument: String, why: &'static str },
     #[error("cannot use the context file {path}: {why}")]
-    ContextFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
+    ContextFile { path: PathBuf, why: String },
     /// Launches are nested too deep.
     #[error(transparent)]
     Depth(#[from] DepthError),
-    /// The runner was not found.
     #[error("recipe-runner-rs was not found; looked at: {}", looked.join(", "))]
-    NotFound {
-        /// The places, in order.
-        looked: Vec<String>,
-    },
-    /// Any user of the machine could replace the runner.
+    NotFound { looked: Vec<String> },
     #[error("{path} is world-writable (mode {mode:o}), so it was not run")]
-    WorldWritable {
-        /// The binary.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The runner's version is too old or unknown.
+    WorldWritable { path: PathBuf, mode: u32 },
     #[error("{path} was not run: {problem}")]
-    Version {
-        /// The binary.
-        path: PathBuf,
-        /// The problem with the version.
-        problem: VersionProblem,
-    },
-    /// A large value cannot be written for the recipe.
+    Version { path: PathBuf, problem: VersionProblem },
     #[error("cannot {operation} {path} for a context value: {source}")]
-    Spill {
-        /// The operation, as a verb.
-        operation: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// Why it failed.
-        source: std::io::Error,
-    },
+    Spill { operation: &'static str, path: PathBuf, source: std::io::Error },
     /// The runner or cargo cannot be started.
     #[error(transparent)]
     Start(#[from] sys::SysError),
-    /// The runner exited with an error and printed no answer.
     #[error("recipe-runner-rs failed (exit {code}): {}", said.as_deref().unwrap_or("no stderr"))]
-    Exit {
-        /// Its exit code.
-        code: i32,
-        /// The end of its standard error, if any.
-        said: Option<String>,
-    },
-    /// The runner was killed.
+    Exit { code: i32, said: Option<String> },
     #[error("recipe-runner-rs was killed by signal {} ({signal}){}", signal_name(*signal), below(said))]
-    Signal {
-        /// The signal's number.
-        signal: i32,
-        /// The end of its standard error, if any.
-        said: Option<String>,
-    },
-    /// The runner exited 0 with invalid output.
+    Signal { signal: i32, said: Option<String> },
     #[error("recipe-runner-rs returned unparseable output (exit {code}): {why}{}", below(said))]
-    Unparseable {
-        /// Its exit code.
-        code: i32,
-        /// The output, or the problem with it.
-        why: String,
-        /// The end of its standard error, if any.
-        said: Option<String>,
-    },
-    /// The recipe exceeded its time limit and was ended with everything it had started.
+    Unparseable { code: i32, why: String, said: Option<String> },
     #[error("the recipe ran longer than {seconds} s and was ended")]
-    TimedOut {
-        /// The limit.
-        seconds: u64,
-    },
-    /// This program was ended, and the recipe with it.
+    TimedOut { seconds: u64 },
     #[error("the recipe was ended with the run")]
     Stopped,
-    /// The runner reported that the recipe failed.
     #[error("the recipe {recipe} failed{why}")]
-    Failed {
-        /// Its name.
-        recipe: String,
-        /// The failed steps; may be empty.
-        why: String,
-    },
-    /// cargo was not found.
+    Failed { recipe: String, why: String },
     #[error("cargo was not found, and recipe-runner-rs is installed with it")]
     NoCargo,
-    /// A limit that is not a number of seconds.
     #[error("{name}={value} is not a number of seconds")]
-    Limit {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        value: String,
-    },
-    /// The installation failed.
+    Limit { name: &'static str, value: String },
     #[error("cargo install failed ({0})")]
     Install(String),
-    /// This program was ended, and the installation with it.
     #[error("cargo install was ended")]
     InstallStopped,
-    /// The installation took too long.
     #[error("cargo install took longer than {seconds} s and was ended")]
-    InstallTimedOut {
-        /// The limit.
-        seconds: u64,
-    },
+    InstallTimedOut { seconds: u64 },
 }
 
 /// The end of standard error, on separate lines.

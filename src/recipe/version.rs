@@ -23,25 +23,14 @@ pub struct Version(Vec<u64>);
 
 /// The reason why a runner's version is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum VersionProblem {
-    /// The runner prints no version.
     #[error("its version is unknown: {why}")]
-    Unknown {
-        /// The actual outcome.
-        why: String,
-    },
-    /// The runner prints something else.
+    Unknown { why: String },
     #[error("its version is unparseable: `{text}`")]
-    Unparseable {
-        /// The beginning of its output.
-        text: String,
-    },
-    /// It is older than [`MINIMUM`].
+    Unparseable { text: String },
     #[error("its version {found} is too old: at least {}.{}.{} is required", MINIMUM[0], MINIMUM[1], MINIMUM[2])]
-    TooOld {
-        /// Its version.
-        found: Version,
-    },
+    TooOld { found: Version },
 }
 
 impl Version {

@@ -35,25 +35,14 @@ const SAID: usize = 2_000;
 
 /// The reason why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SandboxError {
-    /// Something that it needs cannot be prepared.
     #[error("cannot prepare the sandbox: {path}: {source}")]
-    Prepare {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It did not start.
+    Prepare { path: PathBuf, source: io::Error },
     #[error("the sandbox did not start: {said}")]
-    NotStarted {
-        /// bubblewrap's output.
-        said: String,
-    },
-    /// It ended by itself.
+    NotStarted { said: String },
     #[error("the sandbox has ended")]
     Ended,
-    /// Processes in it outlived SIGKILL.
     #[error("processes in the sandbox did not end")]
     Survived,
 }

@@ -6,41 +6,16 @@ use super::holder::Holder;
 
 /// A failed call of the operating system.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SysError {
-    /// A file operation failed.
     #[error("cannot {operation} {path}: {source}")]
-    File {
-        /// The operation, as a verb.
-        operation: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// Another process holds the lock of the working tree.
+    File { operation: &'static str, path: PathBuf, source: std::io::Error },
     #[error("{path} is held by {}", holder.as_ref().map_or_else(|| "another run".to_owned(), Holder::to_string))]
-    Locked {
-        /// The lock file.
-        path: PathBuf,
-        /// The holder; `None` before it has written its name.
-        holder: Option<Holder>,
-    },
-    /// A program could not be started.
+    Locked { path: PathBuf, holder: Option<Holder> },
     #[error("cannot start {program}: {source}")]
-    Spawn {
-        /// The program as the caller named it.
-        program: String,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// An operation on processes failed.
+    Spawn { program: String, source: std::io::Error },
     #[error("cannot {operation}: {source}")]
-    Process {
-        /// The operation, as a verb with its object.
-        operation: &'static str,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Process { operation: &'static str, source: std::io::Error },
 }
 
 impl SysError {

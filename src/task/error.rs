@@ -4,57 +4,20 @@ use std::path::PathBuf;
 
 /// An error with a task that is not a diagnostic of its TASK.md.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TaskError {
-    /// No task has this name.
     #[error("no task named `{name}`; {}", list(.available))]
-    Missing {
-        /// The name or path as typed.
-        name: String,
-        /// The places searched, in order.
-        looked: Vec<PathBuf>,
-        /// The names of all tasks, sorted.
-        available: Vec<String>,
-    },
-    /// The folder has no TASK.md.
+    Missing { name: String, looked: Vec<PathBuf>, available: Vec<String> },
     #[error("{} has no TASK.md", .folder.display())]
-    NoFile {
-        /// The folder.
-        folder: PathBuf,
-        /// The names of all tasks, sorted.
-        available: Vec<String>,
-    },
-    /// The folder's name cannot be used in commit messages and refs.
+    NoFile { folder: PathBuf, available: Vec<String> },
     #[error("`{name}` is not a valid task name: {reason}")]
-    Name {
-        /// The name.
-        name: String,
-        /// Why not.
-        reason: &'static str,
-    },
-    /// The path exists but cannot be a task.
+    Name { name: String, reason: &'static str },
     #[error("cannot use {} as a task: {reason}", .path.display())]
-    Unusable {
-        /// The folder or file.
-        path: PathBuf,
-        /// Why not.
-        reason: &'static str,
-    },
-    /// A file system operation failed.
+    Unusable { path: PathBuf, reason: &'static str },
     #[error("cannot {operation} {}: {source}", .path.display())]
-    Io {
-        /// The operation, such as `read`.
-        operation: &'static str,
-        /// The path.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The expected place has no checkbox.
+    Io { operation: &'static str, path: PathBuf, source: std::io::Error },
     #[error("no checkbox at byte {offset}: the file changed since it was read")]
-    NoBox {
-        /// The byte offset.
-        offset: usize,
-    },
+    NoBox { offset: usize },
 }
 
 fn list(names: &[String]) -> String {

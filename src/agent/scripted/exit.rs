@@ -6,35 +6,16 @@ use crate::agent::acp::serve::ServeError;
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ScriptedError {
-    /// The file cannot be read.
     #[error("cannot read the script {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The file is not a valid script.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("cannot understand the script {path}\n{source}")]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// The parse error, with its line.
-        source: Box<serde_saphyr::Error>,
-    },
-    /// The memory file cannot be used.
+    Parse { path: PathBuf, source: Box<serde_saphyr::Error> },
     #[error("cannot use the memory {path}: {source}")]
-    Memory {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// SIGTERM cannot be ignored.
+    Memory { path: PathBuf, source: std::io::Error },
     #[error("cannot ignore SIGTERM: {0}")]
     Signal(std::io::Error),
-    /// A turn panicked.
     #[error("a turn broke off: {0}")]
     Turn(tokio::task::JoinError),
     /// The client went away.
