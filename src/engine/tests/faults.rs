@@ -2,7 +2,7 @@
 
 use super::format::only;
 use super::test_run::{TASK, TestRun};
-use super::work_tree::{Act, act, ending, failing, honest};
+use super::work_tree::{Act, ending, failing, honest};
 use crate::agent::AgentError;
 use crate::agent::PluginError;
 use crate::model::{
@@ -29,28 +29,6 @@ fn lost() -> AgentError {
         stderr: "error: rate limit".into(),
         class: FaultClass::Died,
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dead_agent_is_started_anew_and_costs_no_attempt() {
-    let mut scene = TestRun::new(TASK, vec![died(), honest("one"), honest("two")]);
-    scene.limits().iterations = 2;
-    assert_eq!(scene.run().await, Ok(Outcome::Proven), "two iterations counted");
-    let told = scene.told();
-    assert!(only(&told, &["iteration"]).iter().all(|line| !line.contains("attempt 2")), "{told}");
-    assert_eq!(scene.counts(), (2, 2));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_keeps_dying_ends_the_run() {
-    let mut scene = TestRun::new(TASK, vec![died(), died(), died()]);
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(
-        matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Died)
-    );
-    let waits = only(&scene.told(), &["waiting", "run ended"]);
-    assert_eq!(waits.len(), 3, "{waits:?}");
-    assert!(waits[2].starts_with("run ended 5"), "{waits:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,15 +74,6 @@ async fn an_iteration_that_proved_something_counts_whatever_ended_its_turn() {
     scene.limits().iterations = 1;
     let limit = Outcome::LimitReached { limit: Limit::Iterations };
     assert_eq!(scene.run().await, Ok(limit));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_missing_login_ends_the_run_at_once() {
-    let mut scene = TestRun::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Auth)]);
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(
-        matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Auth)
-    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -264,24 +233,6 @@ async fn a_stuck_turn_costs_an_attempt() {
     let mut scene = TestRun::new(TASK, vec![stuck, honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert!(scene.told().contains("iteration 2: one, attempt 2"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_tells() {
-    let breaking = act(|place| {
-        // No call and no commit did it: it is the human's, and not put back.
-        let text = place.read("tasks/demo/TASK.md");
-        place.write("tasks/demo/TASK.md", &format!("---\nnonsense: 1\n---\n{text}"));
-    });
-    let mut scene = TestRun::new("# Demo\n\n- [ ] one\n- [ ] two\n", vec![breaking]);
-    let error = scene.run().await.expect_err("it cannot be understood");
-    assert!(error.contains("TASK.md has errors"), "{error}");
-    let told = scene.told();
-    assert!(
-        told.trim_end().lines().last().is_some_and(|it| it.contains("run ended 7: CannotGoOn")),
-        "{told}"
-    );
-    assert_eq!(scene.script().stops, 1, "the agent is stopped all the same");
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,29 +25,6 @@ async fn an_honest_run_from_the_first_event_to_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_without_work_fails_and_its_findings_reach_the_next_prompt() {
-    let acts = vec![act(|place| place.claim("one")), honest("one"), honest("two")];
-    let mut scene = TestRun::new(TASK, acts);
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    insta::assert_snapshot!(scene.told());
-    let prompts = scene.script().prompts.clone();
-    let finding = "`exists one.txt` ended with exit code 1";
-    assert!(!prompts[0].contains(finding) && prompts[1].contains(finding), "{}", prompts[1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn three_failed_attempts_stop_the_run_with_a_sign() {
-    let acts = (0..3).map(|_| act(|_| ())).collect();
-    let mut scene = TestRun::new(TASK, acts);
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("`one` failed 3")));
-    insta::assert_snapshot!(scene.told());
-    let guardrails = scene.place.read("tasks/demo/guardrails.md");
-    assert!(guardrails.contains("Criterion 'one' caused loop"), "{guardrails}");
-    assert_eq!(scene.dirt(), "", "the sign is committed");
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_last_attempt_has_another_model_and_the_next_criterion_the_usual_one() {
     let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
     acts.push(honest("two"));
@@ -87,23 +64,6 @@ async fn what_the_last_attempt_cannot_use_is_left_out_the_effort_first() {
     assert_eq!(scene.script().started_with, with.map(|word| word.map(str::to_owned)));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_worked_on() {
-    let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
-    acts.push(honest("two"));
-    let mut scene = TestRun::new(TASK, acts);
-    scene.limits().on_stuck = OnStuck::Skip;
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("stuck: `one`")));
-    let blocked = only(&scene.told(), &["blocked", "sign", "run ended"]);
-    assert_eq!(blocked.len(), 3, "{blocked:?}");
-    assert!(blocked[1].starts_with("blocked: one, skip, refs/ralph/demo/attempts/"), "{blocked:?}");
-    assert!(blocked[2].starts_with("run ended 4: ") && blocked[2].ends_with("1 ticked"));
-    let kept = blocked[1].rsplit(' ').next().expect("a ref");
-    assert_eq!(scene.place.git(&["show", &format!("{kept}:work.log")]), "one\none\none");
-    assert_eq!(scene.place.read("work.log"), "two\n", "the branch went back before it went on");
-}
-
 /// The branch goes back only as far as the human's commit.
 #[tokio::test(start_paused = true)]
 async fn what_a_human_commits_between_two_attempts_stays_on_the_branch() {
@@ -132,23 +92,6 @@ async fn what_a_human_commits_between_two_attempts_stays_on_the_branch() {
         assert!(!scene.place.root.join("second").exists());
         assert_eq!(scene.place.git(&["show", "refs/ralph/demo/attempts/1:second"]), "wrong");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_human_s_edit_is_inconclusive_and_three_in_a_row_end_the_run() {
-    let edit = || {
-        act(|place| {
-            let text = place.read("tasks/demo/TASK.md");
-            place.write("tasks/demo/TASK.md", &format!("{text}\nmore context\n"));
-        })
-    };
-    let mut scene = TestRun::new(TASK, vec![edit(), edit(), edit()]);
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("inconclusive")));
-    let told = scene.told();
-    assert_eq!(only(&told, &["verdict"]).len(), 3);
-    assert!(only(&told, &["iteration"]).iter().all(|line| !line.contains("attempt 2")), "{told}");
-    assert_eq!(scene.place.read("tasks/demo/TASK.md").matches("more context").count(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,37 +210,6 @@ async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
     assert!(!state.contains("\"attempts\": 1"), "{state}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is() {
-    let act: super::work_tree::Act = Box::new(|place| {
-        place.honest("one");
-        Turn { undecided: vec!["rm ran without a decision".to_owned()], ..Turn::default() }
-    });
-    let mut scene = TestRun::new(TASK, vec![act]);
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Tampered { reason } if reason.contains("rm ran")));
-    assert_eq!(scene.log(), ["first", "ralph(demo): one"], "not even a state commit");
-    assert!(scene.told().contains("run ended 10"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_check_that_passes_only_thanks_to_an_ignored_file_proves_nothing() {
-    let task = TASK.replace("one.txt", "one.ignored").replace("- [ ] two\n", "");
-    let acts = (0..3).map(|_| {
-        act(|place| {
-            place.write("one.ignored", "only here\n");
-            place.claim("one");
-        })
-    });
-    let mut scene = TestRun::new(&task, acts.collect());
-    let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(outcome, Outcome::Stuck { .. }), "{outcome:?}");
-    let verdicts = only(&scene.told(), &["verdict"]);
-    assert_eq!(verdicts.len(), 3, "{verdicts:?}");
-    assert!(verdicts.iter().all(|it| it.starts_with("verdict: Fail CheckFailed")), "{verdicts:?}");
-    assert!(scene.place.read("tasks/demo/TASK.md").contains("[ ] one"));
-}
-
 /// The last verdict is not the last chance to change what the run says about itself.
 #[tokio::test(start_paused = true)]
 async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_end() {
@@ -335,22 +247,6 @@ async fn a_check_that_the_room_alone_fails_ends_the_run_before_the_work() {
     assert!(error.contains("the proof room is missing something"), "{error}");
     assert!(error.contains("`exists late.ignored` passes in the working tree"), "{error}");
     assert!(scene.script().prompts.is_empty());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_our_denial_cut_short_is_prompted_again_and_not_for_ever() {
-    let cut = || ending(TurnEnd::CutByDenial { reason: "not curl".into() }, |_| ());
-    let mut scene = TestRun::new(TASK, vec![cut(), cut(), honest("one"), honest("two")]);
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    let told = scene.told();
-    assert_eq!(only(&told, &["prompt"]), ["prompt", "prompt again", "prompt again", "prompt"]);
-    assert_eq!(only(&told, &["iteration 1 ended"]), ["iteration 1 ended, 3 premium"]);
-    assert!(scene.script().prompts[1].contains("not curl"));
-
-    let acts = (0..12).map(|_| cut()).collect();
-    let mut scene = TestRun::new(TASK, acts);
-    assert!(matches!(scene.run().await, Ok(Outcome::Stuck { .. })));
-    assert_eq!(scene.script().prompts.len(), 12, "four a turn, three turns");
 }
 
 #[tokio::test(start_paused = true)]
