@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ralph_copilot::model::{CriterionKey, Task, TaskFileChange, TaskSettings};
+use ralph_copilot::model::{CriterionKey, Task, TaskFileChange};
 use ralph_copilot::verify::{
-    Fingerprints, GitRepo, Identity, Inputs, Layout, Protection, Repo, StateFiles, collect,
+    Fingerprints, GitRepo, Identity, Inputs, Layout, Protection, StateFiles, collect,
 };
 
 use imported::{Files, Outcome, git, import, median, millis, path};
@@ -118,12 +118,5 @@ fn time(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
 }
 
 fn task() -> Task {
-    Task {
-        name: "demo".into(),
-        title: None,
-        criteria: Vec::new(),
-        settings: TaskSettings::default(),
-        source: String::new(),
-        diagnostics: Vec::new(),
-    }
+    Task { name: "demo".into(), ..Task::default() }
 }

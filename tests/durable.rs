@@ -27,7 +27,7 @@ use std::process::{Command, Stdio};
 
 use ralph_copilot::engine::{ResumeContext, Resumed, resume};
 use ralph_copilot::model::{Event, EventKind};
-use ralph_copilot::verify::{GitRepo, Identity, Layout, Repo as _};
+use ralph_copilot::verify::{GitRepo, Identity, Layout};
 use serde_json::Value;
 
 use crate::repo::{Ran, Repo, finish, signal, until};

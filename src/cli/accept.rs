@@ -18,7 +18,7 @@ use super::told::read_state;
 use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState};
 use crate::sys::lock::TreeLock;
 use crate::task::{self, Tick};
-use crate::verify::{Identity, Repo, STATE, TASK, VerifyError};
+use crate::verify::{GitRepo, Identity, STATE, TASK, VerifyError};
 
 /// Moves held work onto the branch and ticks its criterion.
 pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, Failure> {
@@ -86,7 +86,7 @@ fn find<'a>(
 
 /// The harness, as the work changed it.
 fn with_accepted(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     at: &TaskContext,
     state: &TaskState,
     held: &HeldWork,

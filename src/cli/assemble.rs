@@ -61,7 +61,7 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
     Around, CommitsAlone, Identity, Layout, MasterFolder, PROGRESS, Preflight, ProofRooms,
-    Repo as _, RoomFolders,
+    RoomFolders,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.

@@ -29,7 +29,6 @@ use crate::model::{EventKind, ExitCode, Prompt, Record, RecordError, RunId, Sess
 use crate::sys::clock::Clock;
 use crate::sys::process::{kill_now, sweep};
 use crate::sys::shutdown::Shutdown;
-use crate::verify::Repo as _;
 
 /// How long a session may take to close.
 const CLOSE: Duration = Duration::from_secs(5);

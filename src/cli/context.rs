@@ -18,7 +18,7 @@ use crate::sys;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::lock::{Holder, TreeLock};
 use crate::task::{self, TASK_FILE, TaskError, TaskFolder};
-use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
+use crate::verify::{GitRepo, Layout, RepoProblem};
 
 /// Our folder in a repository.
 const OWN: &str = ".ralph";

@@ -36,7 +36,6 @@ use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Tier};
 use crate::sandbox::ControlGroup;
-use crate::verify::Repo as _;
 
 /// Runs all checks. The exit code is that of the first failure.
 pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, Failure> {

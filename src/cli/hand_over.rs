@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::print::complain;
 use crate::engine::RunParts;
 use crate::model::{Checkpoint, ExitCode, Oid, Outcome};
-use crate::verify::{Fingerprints, GitRepo, Layout, Repo as _};
+use crate::verify::{Fingerprints, GitRepo, Layout};
 
 /// Where the work goes, and what was there before it.
 pub(super) struct HandOver {

@@ -13,7 +13,7 @@ use crate::hooks::{
     StageXpia, XPIA_HOOK, find_engine, is_staged, staged_files,
 };
 use crate::model::ExitCode;
-use crate::verify::{GitRepo, Repo as _};
+use crate::verify::GitRepo;
 
 /// Said of a project's own XPIA hook.
 const OWN_XPIA: &str = "the XPIA hook in .claude/tools/xpia/hooks is your own and was left alone; remove it and run \

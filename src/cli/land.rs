@@ -21,7 +21,7 @@ use crate::events::JOURNAL_FILE;
 use crate::model::{CommitSeen, Criterion, CriterionKey, ExitCode, Oid, Task, TaskState};
 use crate::report::message;
 use crate::task::{self, task_names};
-use crate::verify::{BundleLimits, COMMITS, Repo as _, STATE, TASK, VerifyError, take_bundle};
+use crate::verify::{BundleLimits, COMMITS, STATE, TASK, VerifyError, take_bundle};
 
 /// How large a bundle may be.
 const LIMITS: BundleLimits = BundleLimits { file: 256 << 20, unpacked: 2 << 30 };

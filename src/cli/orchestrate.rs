@@ -21,7 +21,7 @@ use crate::report::outcome;
 use crate::sys::shutdown::Shutdown;
 use crate::sys::tty;
 use crate::task::TASK_FILE;
-use crate::verify::{Repo as _, RepoProblem};
+use crate::verify::RepoProblem;
 
 /// How long the question about the planned checks waits.
 const QUESTION: Duration = Duration::from_secs(600);

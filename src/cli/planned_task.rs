@@ -18,7 +18,7 @@ use crate::model::{Diagnostic, ExitCode, Task, TaskPlan};
 use crate::plan::{PlanText, PlannedCriterion, check, criterion_ids, document};
 use crate::prompt::ScaffoldValues;
 use crate::task::{TASK_FILE, parse, wrong_with_name};
-use crate::verify::{GUARDRAILS, Identity, PROGRESS, Repo as _};
+use crate::verify::{GUARDRAILS, Identity, PROGRESS};
 
 /// The plan, beside TASK.md.
 const PLAN_FILE: &str = "plan.json";

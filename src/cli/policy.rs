@@ -22,7 +22,7 @@ use crate::guard::{
     Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, agent_setting, explain,
 };
 use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest};
-use crate::verify::{Protection, Repo as _, globs};
+use crate::verify::{Protection, globs};
 
 /// A denied call, in the exit code.
 const DENIED: u8 = 1;

@@ -18,9 +18,7 @@ use super::tier;
 use super::walls::RunWalls;
 use crate::config::Settings;
 use crate::model::{ExitCode, Tier};
-use crate::verify::{
-    CheckOptions, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders, Table,
-};
+use crate::verify::{CheckOptions, MasterFolder, Preflight, ProofRooms, RoomFolders, Table};
 
 /// The environment of checks.
 pub(super) struct Proving {

@@ -22,7 +22,7 @@ use crate::model::{Criterion, ExitCode, Task, Tier};
 use crate::report::count;
 use crate::sys::lock::TreeLock;
 use crate::verify::{
-    Branch, CheckOptions, Dirt, Purpose, Rehearsal, RehearsedCheck, RehearsedCriterion, Repo as _,
+    Branch, CheckOptions, Dirt, Purpose, Rehearsal, RehearsedCheck, RehearsedCriterion,
     rehearse as run,
 };
 

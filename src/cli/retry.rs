@@ -16,7 +16,7 @@ use super::told::read_state;
 use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::{Identity, Repo as _};
+use crate::verify::Identity;
 
 /// Resets the attempts of one criterion, or of all that hold no work for review.
 pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Failure> {

@@ -17,7 +17,7 @@ use crate::guard::{Redactor, Scrambler, secret_name};
 use crate::model::ExitCode;
 use crate::sandbox::LOGINS;
 use crate::sys::visit;
-use crate::verify::{GitRepo, Repo as _};
+use crate::verify::GitRepo;
 
 /// Folders of dependencies and build output, whose keys are public ones or tests'.
 const DEPENDENCIES: [&str; 6] =

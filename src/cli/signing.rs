@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::{environment, launch};
 use crate::config::Settings;
 use crate::model::{ExitCode, Tier};
-use crate::verify::{Repo as _, SigningKey, UNSIGNED};
+use crate::verify::{SigningKey, UNSIGNED};
 
 /// The socket of an SSH agent.
 const SSH_AGENT: &str = "SSH_AUTH_SOCK";

@@ -17,7 +17,6 @@ use crate::events::{IterationRow, JournalError, Rollup, RunStatus, last};
 use crate::model::{CriterionSummary, EventKind, ExitCode, Task, TaskState, VerdictResult};
 use crate::report::{Night, NightCriterion, count, ended, message, night_criteria};
 use crate::sys::lock::Holder;
-use crate::verify::Repo as _;
 
 /// A task and its runs.
 pub(super) struct Told<'a> {

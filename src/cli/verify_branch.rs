@@ -21,8 +21,8 @@ use crate::config;
 use crate::model::{ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder, same_content};
 use crate::verify::{
-    Claims, Derivation, Derived, GUARDRAILS, HoldOuts, Layout, Preflight, Remark, Repo as _,
-    RepoProblem, STATE, Seen, Table, claims, derive, moved_on,
+    Claims, Derivation, Derived, GUARDRAILS, HoldOuts, Layout, Preflight, Remark, RepoProblem,
+    STATE, Seen, Table, claims, derive, moved_on,
 };
 
 /// Judges a branch.

@@ -14,7 +14,7 @@ use super::paths;
 use crate::gateway::{make_token_folder, token_folder};
 use crate::guard::agent_setting;
 use crate::sandbox::{Bind, EMPTY, View, bound_sockets, sockets_of, tools};
-use crate::verify::{CommitHooks, GitRepo, Preflight, Repo as _};
+use crate::verify::{CommitHooks, GitRepo, Preflight};
 
 /// The most agent settings outside the root's folders: each is a mount, as are the folders above
 /// it.

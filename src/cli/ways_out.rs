@@ -5,7 +5,6 @@ use std::path::Path;
 use super::command_names::{accept_command, tick_command};
 use super::context::TaskContext;
 use crate::model::{CheckResult, Criterion, CriterionState, TaskState};
-use crate::verify::Repo as _;
 
 /// The known facts about the criteria of a task.
 pub(super) struct WaysOut<'a> {

@@ -35,16 +35,7 @@ impl Checks for CancellableChecks {
         tokio::select! {
             biased;
             // Dropping the other branch ends the command with all its children.
-            () = self.token.cancelled() => CheckResult {
-                runs: Vec::new(),
-                command: command.to_owned(),
-                criteria: Vec::new(),
-                whole_task: false,
-                status: CheckStatus::NotRun(self.reason.to_owned()),
-                millis: 0,
-                tests: Vec::new(),
-                output: String::new(),
-            },
+            () = self.token.cancelled() => CheckResult::new(command, CheckStatus::NotRun(self.reason.to_owned())),
             result = self.checks.run(command, options) => result,
         }
     }

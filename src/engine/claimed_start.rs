@@ -21,13 +21,13 @@ use crate::model::{
     forget_tests,
 };
 use crate::verify::{
-    CheckPhase, FirstWork, Layout, PlannedCheck, Repo, STATE, VerifyError, Warmth, first_seen,
+    CheckPhase, FirstWork, GitRepo, Layout, PlannedCheck, STATE, VerifyError, Warmth, first_seen,
     is_work, plan,
 };
 
 /// Puts the start, the harness, and earlier work in state.json right.
 pub(super) fn derive_start(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     journals: &[PathBuf],
     resumed: &mut Resumed,
@@ -74,7 +74,7 @@ pub(super) fn derive_start(
 
 /// The start of the task in the history; none if the history does not contradict the claim.
 fn shown_start(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     claimed: Option<&Oid>,
 ) -> Result<Option<Oid>, EngineError> {
@@ -113,7 +113,7 @@ fn vouches(journal: &Path, layout: &Layout, start: &Oid) -> bool {
 
 /// Criteria whose earlier work differs from state.json's claim.
 fn without_work(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     start: &Oid,
     state: &TaskState,

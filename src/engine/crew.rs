@@ -21,7 +21,7 @@ use super::schedule::Crew;
 use super::wire::{Assignment, HandedIn, WorkerAnswer, WorkerMessage};
 use crate::events::Emitter;
 use crate::model::{Activity, Answer, CriterionKey, EventKind, Oid, Outcome, Record as _, Usage};
-use crate::verify::{Layout, Repo, SavedAttempt, VerifyError, WorkerTree};
+use crate::verify::{GitRepo, Layout, SavedAttempt, VerifyError, WorkerTree};
 
 /// The way to a worker's process.
 pub trait WorkerLink: Send {
@@ -240,7 +240,7 @@ pub struct ForeignWork {
 /// Keeps what a worker did, if it did something.
 fn keep(
     tree: &Path,
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     work: &HandedIn,
 ) -> Result<Option<SavedAttempt>, VerifyError> {
@@ -286,7 +286,7 @@ impl Workers {
         &mut self,
         worker: usize,
         tree: PathBuf,
-        (repo, layout): (Arc<dyn Repo>, Layout),
+        (repo, layout): (Arc<GitRepo>, Layout),
         events: Arc<Emitter>,
     ) -> (usize, WorkerReports) {
         let (sender, mut reports) = mpsc::unbounded_channel();

@@ -19,14 +19,14 @@ use crate::model::{CriterionKey, EventKind, Oid, Reporter, RunId};
 use crate::sys::atomic;
 use crate::task;
 use crate::verify::{
-    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, STATE, TASK, left_work,
+    Fingerprints, GitRepo, Identity, Layout, Leftovers, PROGRESS, RECORDS, STATE, TASK, left_work,
     leftovers,
 };
 
 /// The input of resuming.
 pub struct ResumeContext<'a> {
     /// The repository.
-    pub repo: &'a dyn Repo,
+    pub repo: &'a GitRepo,
     /// `.ralph/runs`.
     pub runs: &'a Path,
     /// Who commits.

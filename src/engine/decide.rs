@@ -263,7 +263,7 @@ pub fn after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Finding, Proof, TaskSettings};
+    use crate::model::{Finding, Proof};
 
     fn usage(total: u64, credits: Option<Credits>) -> Option<Usage> {
         Some(Usage { total, credits, ..Usage::default() })
@@ -318,21 +318,9 @@ mod tests {
             line: at + 1,
             column: 3,
             checked: *checked,
-            mark: 0,
-            verify: Vec::new(),
-            recipe: None,
-            may_change: Vec::new(),
-            id: None,
-            after: Vec::new(),
+            ..Criterion::default()
         });
-        Task {
-            name: "demo".into(),
-            title: None,
-            criteria: criteria.collect(),
-            settings: TaskSettings::default(),
-            source: String::new(),
-            diagnostics: Vec::new(),
-        }
+        Task { name: "demo".into(), criteria: criteria.collect(), ..Task::default() }
     }
 
     fn verdict(result: VerdictResult, weight: Weight) -> Verdict {

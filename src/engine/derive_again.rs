@@ -17,11 +17,11 @@ use super::unjudged::ticked_at;
 use crate::events::{first, replay};
 use crate::model::{Criterion, CriterionKey, EventKind, Oid, Proof, TaskState, VerdictResult};
 use crate::task;
-use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK};
+use crate::verify::{Ancestor, GitRepo, Layout, STATE, StateFiles, TASK};
 
 /// Takes proofs out of state.json that cannot be derived.
 pub(super) fn derive_again(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     journals: &[PathBuf],
     resumed: &mut Resumed,
@@ -110,7 +110,7 @@ struct History {
 }
 
 impl History {
-    fn read(repo: &dyn Repo, layout: &Layout, start: Option<&Oid>) -> Result<Self, EngineError> {
+    fn read(repo: &GitRepo, layout: &Layout, start: Option<&Oid>) -> Result<Self, EngineError> {
         let (mut commits, mut is_whole) = (Vec::new(), false);
         for commit in repo.ancestors(None)? {
             is_whole = Some(&commit.id) == start;
@@ -127,7 +127,7 @@ impl History {
     /// the history does not reach back to its tick.
     fn shows_work(
         &self,
-        repo: &dyn Repo,
+        repo: &GitRepo,
         layout: &Layout,
         key: &CriterionKey,
     ) -> Result<bool, EngineError> {
@@ -161,7 +161,7 @@ impl History {
     /// The commit before an earlier attempt's work, which the tick may rest on.
     fn worked_before(
         &self,
-        repo: &dyn Repo,
+        repo: &GitRepo,
         layout: &Layout,
         key: &CriterionKey,
         before: usize,
@@ -175,7 +175,7 @@ impl History {
 
     fn changes(
         &self,
-        repo: &dyn Repo,
+        repo: &GitRepo,
         layout: &Layout,
         from: &Oid,
         to: &Oid,

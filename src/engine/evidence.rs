@@ -308,15 +308,9 @@ impl Ledger {
 
     pub(super) fn check_options(&self, dir: &Path) -> CheckOptions {
         CheckOptions {
-            dir: dir.to_owned(),
             limit: self.parts.verify_limit,
             env: self.parts.check_environment.clone(),
-            place: None,
-            purpose: Purpose::Check,
-            fixed: Vec::new(),
-            twice: Vec::new(),
-            cell: crate::model::Cell::Work,
-            place_in: None,
+            ..CheckOptions::in_dir(dir)
         }
     }
 

@@ -25,14 +25,14 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
-    Around, Baseline, Checks, CommitsAlone, HoldOuts, Identity, Layout, Preflight, ProofRooms,
-    RefusedCommit, Repo, Table,
+    Around, Baseline, Checks, CommitsAlone, GitRepo, HoldOuts, Identity, Layout, Preflight,
+    ProofRooms, RefusedCommit, Table,
 };
 
 /// What a ledger is made of.
 pub struct LedgerParts {
     /// The repository.
-    pub repo: Arc<dyn Repo>,
+    pub repo: Arc<GitRepo>,
     /// Runs verify commands.
     pub checks: Arc<dyn Checks>,
     /// Where they run; none if that is the working tree (`proof: tree`).

@@ -423,14 +423,8 @@ fn broken(proved: &Proved) -> Vec<Broken> {
 /// Hold-out checks that fail: only their criterion is known.
 fn hold_out(reason: &Reason<'_>, count: &HoldOutCount) -> Broken {
     let check = CheckResult {
-        command: HOLD_OUT.to_owned(),
         criteria: vec![count.criterion.clone()],
-        whole_task: false,
-        status: CheckStatus::Failed(1),
-        millis: 0,
-        tests: Vec::new(),
-        runs: Vec::new(),
-        output: String::new(),
+        ..CheckResult::new(HOLD_OUT, CheckStatus::Failed(1))
     };
     let mut reason = format!("{}.", reason.said("at the end"));
     reason[..1].make_ascii_uppercase();

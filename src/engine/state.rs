@@ -8,7 +8,7 @@ use std::path::Path;
 use super::EngineError;
 use crate::model::TaskState;
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::{Layout, Repo, STATE};
+use crate::verify::{GitRepo, Layout, STATE};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -36,7 +36,7 @@ pub struct BrokenState {
 /// # Errors
 /// [`EngineError::StateRead`] if it cannot be read; [`EngineError::StateBroken`] if it is broken
 /// and so is the last committed one.
-pub fn load(repo: &dyn Repo, layout: &Layout) -> Result<StoredState, EngineError> {
+pub fn load(repo: &GitRepo, layout: &Layout) -> Result<StoredState, EngineError> {
     let file = layout.file(STATE);
     let path = repo.root().join(&file);
     let bytes = match std::fs::read(&path) {
@@ -64,7 +64,7 @@ pub fn load(repo: &dyn Repo, layout: &Layout) -> Result<StoredState, EngineError
 /// Replaces a broken state.json with the last committed one, and saves the broken one below
 /// `.ralph/runs`. Returns the message for the human.
 pub(super) fn repair(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     runs: &Path,
 ) -> Result<Option<String>, EngineError> {

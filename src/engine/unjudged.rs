@@ -13,12 +13,12 @@ use super::state;
 use crate::model::{Checkpoint, CriterionKey, Oid, TaskState};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK, left_work};
+use crate::verify::{Ancestor, GitRepo, Layout, STATE, StateFiles, TASK, left_work};
 
 /// Opens boxes that an agent ticked in a commit without a later verdict. Its committed work is
 /// kept, and counts as it would on the machine where its run died.
 pub(super) fn open_unjudged(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     resumed: &mut Resumed,
 ) -> Result<(), EngineError> {
@@ -53,7 +53,7 @@ pub(super) fn open_unjudged(
 
 /// Opens the boxes of these criteria if they are ticked.
 pub(super) fn open_again(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     keys: impl IntoIterator<Item = CriterionKey>,
     notices: &mut Vec<String>,
@@ -92,7 +92,7 @@ struct Unjudged {
 }
 
 /// Finds them. Returns `None` if everything was judged.
-fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, EngineError> {
+fn unjudged(repo: &GitRepo, layout: &Layout) -> Result<Option<Unjudged>, EngineError> {
     let agents = |commit: &Ancestor| {
         layout.marks(&commit.subject) && !layout.is_state_message(&commit.subject)
     };
@@ -127,7 +127,7 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
 /// Is a commit the runner's, and does it record one more iteration? One that only commits prepared
 /// files or clears attempts is not a verdict on the commits before it. The runner's commits change
 /// only state files, whatever their titles say.
-fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
+fn judges(repo: &GitRepo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
     let now = iteration_at(repo, layout, Some(&commit.id))?;
     if now <= iteration_at(repo, layout, commit.parent.as_ref())? {
         return Ok(false);
@@ -138,11 +138,7 @@ fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, E
 }
 
 /// The last iteration in a commit's state.json.
-fn iteration_at(
-    repo: &dyn Repo,
-    layout: &Layout,
-    commit: Option<&Oid>,
-) -> Result<u32, EngineError> {
+fn iteration_at(repo: &GitRepo, layout: &Layout, commit: Option<&Oid>) -> Result<u32, EngineError> {
     let Some(commit) = commit else { return Ok(0) };
     let held = repo.held(commit, &layout.file(STATE))?;
     let state = held.and_then(|held| serde_json::from_slice::<TaskState>(&held).ok());
@@ -151,7 +147,7 @@ fn iteration_at(
 
 /// The criteria that are ticked in a commit.
 pub(super) fn ticked_at(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     commit: Option<&Oid>,
 ) -> Result<BTreeSet<CriterionKey>, EngineError> {

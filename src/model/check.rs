@@ -60,6 +60,20 @@ pub enum Cell {
 }
 
 impl CheckResult {
+    /// Of a command alone, as it ended.
+    pub fn new(command: impl Into<String>, status: CheckStatus) -> Self {
+        Self {
+            command: command.into(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status,
+            millis: 0,
+            tests: Vec::new(),
+            runs: Vec::new(),
+            output: String::new(),
+        }
+    }
+
     /// Whether the command succeeded.
     pub fn passed(&self) -> bool {
         self.status == CheckStatus::Passed

@@ -17,7 +17,7 @@ pub struct Checkpoint {
 }
 
 /// The state after a turn, compared with the checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The criterion that was asked for.
     pub focus: CriterionKey,
@@ -103,38 +103,7 @@ pub struct Evidence {
 impl Evidence {
     /// Nothing but the criterion and the change of TASK.md: no work, and nothing against it.
     pub fn none(focus: CriterionKey, task_file: TaskFileChange) -> Self {
-        Self {
-            focus,
-            task_file,
-            history: History::Straight,
-            in_progress: None,
-            commits: Vec::new(),
-            secrets: Vec::new(),
-            worked_before: false,
-            uncommitted: Vec::new(),
-            repositories: Vec::new(),
-            protected: Vec::new(),
-            human: Vec::new(),
-            human_committed: false,
-            state_files: Vec::new(),
-            guardrails: SignsChange::Unchanged,
-            state_uncommitted: Vec::new(),
-            settings: Vec::new(),
-            around: Vec::new(),
-            progress: false,
-            progress_rewritten: false,
-            checks: Vec::new(),
-            flaky: Vec::new(),
-            wrote: Vec::new(),
-            unmoved: Vec::new(),
-            put_back: None,
-            holdout: Vec::new(),
-            blocked_by: None,
-            before: Vec::new(),
-            red_at_start: Vec::new(),
-            undecided: Vec::new(),
-            proven: Vec::new(),
-        }
+        Self { focus, task_file, ..Self::default() }
     }
 }
 
@@ -224,10 +193,11 @@ impl fmt::Display for HoldOutCount {
 }
 
 /// The author of a change to TASK.md.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attribution {
     /// Unchanged.
+    #[default]
     Unchanged,
     /// The agent.
     Agent,
@@ -264,7 +234,7 @@ pub enum SignsChange {
 }
 
 /// TASK.md before and after, in terms of criteria.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFileChange {
     /// Who changed it.
     pub by: Attribution,
@@ -304,26 +274,16 @@ impl TaskFileChange {
 
     /// No change.
     pub fn none(by: Attribution) -> Self {
-        Self {
-            by,
-            focus_ticked: false,
-            others_ticked: Vec::new(),
-            unticked: Vec::new(),
-            removed: Vec::new(),
-            added: Vec::new(),
-            verify_changed: false,
-            text_changed: false,
-            reformatted: false,
-            unreadable: None,
-        }
+        Self { by, ..Self::default() }
     }
 }
 
 /// The change of the branch since the checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
     /// Same branch; the checkpoint is an ancestor of HEAD or HEAD itself.
+    #[default]
     Straight,
     /// Same branch, but it no longer contains the checkpoint's commit.
     Rewritten,

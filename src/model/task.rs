@@ -8,7 +8,7 @@ use super::{
 };
 
 /// A task: a folder with a TASK.md.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     /// The folder's name, used in commit messages and refs.
     pub name: String,
@@ -34,7 +34,7 @@ impl Task {
 
 /// The identity of a criterion across edits of the file: its text as
 /// written, and which of several equal texts it is (0 for the first).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CriterionKey {
     /// The text as written, without the box.
     pub text: String,
@@ -61,7 +61,7 @@ fn is_first(occurrence: &usize) -> bool {
 }
 
 /// One checkbox of the task list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Criterion {
     /// Its identity.
     pub key: CriterionKey,

@@ -485,14 +485,9 @@ mod tests {
     #[test]
     fn a_check_of_the_whole_task_that_is_red_before_the_work_is_named() {
         let red = |command: &str, criteria| CheckResult {
-            runs: Vec::new(),
-            command: command.to_owned(),
             criteria,
             whole_task: true,
-            status: CheckStatus::Failed(1),
-            millis: 1,
-            tests: Vec::new(),
-            output: String::new(),
+            ..CheckResult::new(command, CheckStatus::Failed(1))
         };
         let key = CriterionKey { text: "a".to_owned(), occurrence: 0 };
         let said = baseline(&[red("make all", Vec::new()), red("make a", vec![key])]);

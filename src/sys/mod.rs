@@ -29,4 +29,4 @@ pub use file_mode::FileMode;
 pub use folders::visit;
 pub use listeners::{listens_on_port, listens_on_socket};
 pub use random::random_hex;
-pub use remove::{open_folder, open_up, remove_tree};
+pub use remove::{open_folder, open_up, remove_any, remove_tree};

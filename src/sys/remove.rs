@@ -20,6 +20,23 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes a file, a link, or a folder with everything in it, if it is there.
+///
+/// # Errors
+/// As for [`remove_tree`].
+pub fn remove_any(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => remove_tree(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives the owner every right on a folder. Returns whether it is a folder: a link to one is not.
 pub fn open_folder(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };

@@ -161,16 +161,7 @@ mod tests {
 
     fn check(command: &str, status: CheckStatus) -> CheckResult {
         let key = CriterionKey { text: "it works".into(), occurrence: 0 };
-        CheckResult {
-            command: command.into(),
-            criteria: vec![key],
-            whole_task: false,
-            status,
-            millis: 1,
-            tests: Vec::new(),
-            runs: Vec::new(),
-            output: String::new(),
-        }
+        CheckResult { criteria: vec![key], ..CheckResult::new(command, status) }
     }
 
     #[test]

@@ -97,16 +97,7 @@ mod tests {
     }
 
     fn check(command: &str, owner: &str, status: CheckStatus, millis: u64) -> CheckResult {
-        CheckResult {
-            runs: Vec::new(),
-            command: command.into(),
-            criteria: vec![key(owner)],
-            whole_task: false,
-            status,
-            millis,
-            tests: Vec::new(),
-            output: String::new(),
-        }
+        CheckResult { criteria: vec![key(owner)], millis, ..CheckResult::new(command, status) }
     }
 
     fn passed(baseline: &Baseline, command: &str) -> Option<bool> {

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
 use super::fingerprint::Fingerprints;
+use super::git::GitRepo;
 use super::plan::PlannedCheck;
-use super::repo::{Repo, Status};
+use super::repo::Status;
 use crate::model::{CheckResult, Oid};
 
 /// The results of a plan.
@@ -36,7 +37,7 @@ pub struct CheckRun {
 /// # Errors
 /// If the tree cannot be read or restored, or the branch is no longer checked out.
 pub async fn run_checks(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     checks: &dyn Checks,
     planned: &[PlannedCheck],
     options: &CheckOptions,

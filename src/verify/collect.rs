@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
+use super::git::GitRepo;
 use super::layout::{Layout, PROGRESS, RECORDS, TASK};
 use super::protect::Protection;
-use super::repo::{Repo, Status};
+use super::repo::Status;
 use super::state::StateFiles;
 use crate::model::{
     Attribution, Blocked, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence,
@@ -88,7 +89,7 @@ pub struct Collected {
 /// scaffolds do: the paths of these repositories, and the other changes. Nothing of theirs applied
 /// before, so adding them is a mistake, and no tampering.
 fn of_new_repositories(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     inputs: &Inputs<'_>,
     changed: Vec<PathChange>,
 ) -> Result<(BTreeSet<PathBuf>, Vec<PathChange>), VerifyError> {
@@ -118,7 +119,7 @@ fn of_new_repositories(
 ///
 /// # Errors
 /// If the repository or a file cannot be read; then there is no evidence, and no pass.
-pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, VerifyError> {
+pub fn collect(repo: &GitRepo, inputs: &Inputs<'_>) -> Result<Collected, VerifyError> {
     let layout = inputs.layout;
     let status = repo.status()?;
     let since = repo.since(inputs.checkpoint, layout)?;
@@ -174,7 +175,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
 /// # Errors
 /// If a commit cannot be read.
 pub fn collect_commits(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     inputs: &Inputs<'_>,
     head: &Oid,
 ) -> Result<Evidence, VerifyError> {
@@ -201,7 +202,7 @@ pub fn collect_commits(
 
 /// The pieces that several questions are asked of.
 struct Seen<'a> {
-    repo: &'a dyn Repo,
+    repo: &'a GitRepo,
     inputs: &'a Inputs<'a>,
     status: &'a Status,
     commits: &'a [CommitSeen],

@@ -4,144 +4,55 @@
 //! Invariant: each names the operation and the path. Findings about an agent's work are not errors
 //! and are in `judge`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::model::{ExitCode, Oid, PathChange};
 use crate::sys;
 
 /// An operation of git or the file system that failed.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum VerifyError {
-    /// Git failed.
     #[error("cannot {operation} in {path}: {source}")]
-    Git {
-        /// The operation, as in `read the index`.
-        operation: &'static str,
-        /// The repository or the file.
-        path: PathBuf,
-        /// Git's message.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Another git process holds its lock, or died and left it behind.
+    Git { operation: &'static str, path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("cannot {operation} in {path}: {source}")]
     Locked {
-        /// The operation, as in `write the index`.
         operation: &'static str,
-        /// The repository.
         path: PathBuf,
-        /// Git's message, with the lock's path.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// HEAD is not where the run works.
     #[error("HEAD is on {found}, but the run works on {expected}: nothing is committed there")]
-    OtherBranch {
-        /// The run's branch, in full.
-        expected: String,
-        /// The one that is checked out.
-        found: String,
-    },
-    /// A merge, rebase or the like was begun and is not finished.
+    OtherBranch { expected: String, found: String },
     #[error("a {what} is in progress")]
-    InProgress {
-        /// Which.
-        what: &'static str,
-        /// The git command that ends it.
-        abort: &'static str,
-    },
-    /// A file could not be read or written.
+    InProgress { what: &'static str, abort: &'static str },
     #[error("cannot {operation} {path}: {source}")]
-    Io {
-        /// The operation, as in `read`.
-        operation: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A bundle was refused: it is untrusted input.
+    Io { operation: &'static str, path: PathBuf, source: std::io::Error },
     #[error("refused the bundle {path}: {why}")]
-    Bundle {
-        /// The file.
-        path: PathBuf,
-        /// The rule that it breaks, or git's message.
-        why: String,
-    },
-    /// A link is in the place of a file or folder of git that a run writes.
+    Bundle { path: PathBuf, why: String },
     #[error(
         "{path} is a link: git's folder is shared with another repository by links, and a run could \
          change that one"
     )]
-    Linked {
-        /// The link.
-        path: PathBuf,
-    },
-    /// Held work and the branch changed the same lines.
+    Linked { path: PathBuf },
     #[error("the held work and the branch changed the same lines: {paths}")]
-    Conflicts {
-        /// The files.
-        paths: String,
-        /// The ref that keeps the work.
-        held: String,
-        /// The task.
-        task: String,
-        /// The task's folder.
-        folder: PathBuf,
-        /// The criterion's 1-based line in TASK.md.
-        line: usize,
-    },
-    /// The commits of held work are not in this clone.
+    Conflicts { paths: String, held: String, task: String, folder: PathBuf, line: usize },
     #[error("the work in {held} is not in this clone")]
-    NotFetched {
-        /// The ref that keeps the work.
-        held: String,
-    },
-    /// Uncommitted changes are where held work would be written.
+    NotFetched { held: String },
     #[error(
         "uncommitted changes are in files that the work changes, too: {}",
         paths_in_words(paths)
     )]
-    InTheWay {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
-    /// Only git runs the program that makes a file.
+    InTheWay { paths: Vec<PathBuf> },
     #[error("cannot put {path} back: git's filter `{filter}` makes it")]
-    Filtered {
-        /// The file.
-        path: PathBuf,
-        /// The filter.
-        filter: String,
-        /// The commit to go back to.
-        commit: Oid,
-    },
-    /// Another commit was made at the same time.
+    Filtered { path: PathBuf, filter: String, commit: Oid },
     #[error("{branch} moved during the commit: it is no longer at {expected}")]
-    Moved {
-        /// The branch.
-        branch: String,
-        /// The expected commit.
-        expected: Oid,
-    },
-    /// HEAD is on no branch, or the branch is gone.
+    Moved { branch: String, expected: Oid },
     #[error("HEAD of {path} is on no branch with a commit")]
-    NoBranch {
-        /// The repository.
-        path: PathBuf,
-    },
-    /// A pattern is missing in `info/exclude`, which a run in another worktree watches.
+    NoBranch { path: PathBuf },
     #[error("cannot add to {path}: a run in another worktree of this repository watches it")]
-    ExcludesWatched {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A glob of `protect` is invalid.
+    ExcludesWatched { path: PathBuf },
     #[error("invalid glob {glob} in `protect`: {source}")]
-    Glob {
-        /// As written.
-        glob: String,
-        /// The cause.
-        source: globset::Error,
-    },
+    Glob { glob: String, source: globset::Error },
 }
 
 impl VerifyError {
@@ -214,27 +125,22 @@ const UNWRITABLE: [&str; 4] =
 impl VerifyError {
     /// Is the disk full or read-only?
     pub fn cannot_write(&self) -> bool {
-        match self {
-            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
-            Self::Git { source, .. } => {
-                let said = source.to_string();
-                UNWRITABLE.iter().any(|words| said.contains(words))
-            }
-            Self::Moved { .. }
-            | Self::Filtered { .. }
-            | Self::Conflicts { .. }
-            | Self::NotFetched { .. }
-            | Self::InTheWay { .. }
-            | Self::NoBranch { .. }
-            | Self::Glob { .. }
-            | Self::Locked { .. }
-            | Self::Linked { .. }
-            | Self::Bundle { .. }
-            | Self::OtherBranch { .. }
-            | Self::ExcludesWatched { .. }
-            | Self::InProgress { .. } => false,
+        if let Self::Io { source, .. } = self {
+            return source.kind() != std::io::ErrorKind::NotFound;
         }
+        let Self::Git { source, .. } = self else { return false };
+        let said = source.to_string();
+        UNWRITABLE.iter().any(|words| said.contains(words))
     }
+}
+
+/// Names the file system's operation when it failed.
+pub(super) fn io_error(
+    operation: &'static str,
+    path: &Path,
+) -> impl Fn(std::io::Error) -> VerifyError + use<> {
+    let path = path.to_owned();
+    move |source| VerifyError::Io { operation, path: path.clone(), source }
 }
 
 impl From<sys::SysError> for VerifyError {
@@ -254,125 +160,45 @@ impl From<sys::SysError> for VerifyError {
 
 /// The reason why a run cannot begin in this repository (exit code 8).
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RepoProblem {
-    /// The folder is not in a repository.
     #[error("{from} is not inside a git repository")]
-    None {
-        /// The folder where the search began.
-        from: PathBuf,
-    },
-    /// It belongs to another user, so git does not trust it.
+    None { from: PathBuf },
     #[error("the repository at {path} belongs to another user")]
-    NotOwned {
-        /// Where.
-        path: PathBuf,
-    },
-    /// It uses a feature that this program cannot read.
+    NotOwned { path: PathBuf },
     #[error("the repository at {path} cannot be read: {reason}")]
-    Unsupported {
-        /// Where.
-        path: PathBuf,
-        /// Git's message.
-        reason: String,
-    },
-    /// It borrows objects from a folder that is not there.
+    Unsupported { path: PathBuf, reason: String },
     #[error("the repository borrows objects from {path}, which is not there (git clone --shared)")]
-    NoAlternate {
-        /// The missing folder.
-        path: PathBuf,
-        /// The file that names it.
-        list: PathBuf,
-    },
-    /// It was cloned without all objects, and they cannot be fetched.
+    NoAlternate { path: PathBuf, list: PathBuf },
     #[error(
         "this partial clone does not have all objects that are needed, and cannot fetch them from \
          {remote}: {why}"
     )]
-    PartialClone {
-        /// The remote that has them.
-        remote: String,
-        /// Git's message.
-        why: String,
-    },
-    /// It has no working tree.
+    PartialClone { remote: String, why: String },
     #[error("the repository at {path} is bare: it has no working tree")]
-    Bare {
-        /// Where.
-        path: PathBuf,
-    },
-    /// It has no commit yet.
+    Bare { path: PathBuf },
     #[error("the repository has no commit yet")]
     Unborn,
-    /// HEAD is on no branch.
     #[error("HEAD is detached at {head}: commits would belong to no branch")]
-    Detached {
-        /// Where.
-        head: Oid,
-    },
-    /// A merge, rebase or the like is not finished.
+    Detached { head: Oid },
     #[error("a {what} is in progress")]
-    InProgress {
-        /// Which.
-        what: &'static str,
-        /// The git command that ends it.
-        abort: &'static str,
-    },
-    /// A lock file of another git process, running or dead, is in the way.
+    InProgress { what: &'static str, abort: &'static str },
     #[error("{path} exists: another git process is running, or one crashed")]
-    Locked {
-        /// The lock file.
-        path: PathBuf,
-    },
-    /// There is work that is not committed.
+    Locked { path: PathBuf },
     #[error("the working tree is not clean:{}", listed(.changes))]
-    Dirty {
-        /// The uncommitted files outside the task's folder.
-        changes: Vec<PathChange>,
-    },
-    /// Uncommitted work may stay, and some of it is staged.
+    Dirty { changes: Vec<PathChange> },
     #[error("there are staged changes, which an agent's `git commit` would include:{}", listed(.changes))]
-    Staged {
-        /// The staged files outside the task's folder.
-        changes: Vec<PathChange>,
-    },
-    /// The task is not in this repository.
+    Staged { changes: Vec<PathChange> },
     #[error("the task's folder {folder} is outside the repository {root}")]
-    TaskOutside {
-        /// The task's folder.
-        folder: PathBuf,
-        /// The repository's root.
-        root: PathBuf,
-    },
-    /// `--branch` names no valid branch.
+    TaskOutside { folder: PathBuf, root: PathBuf },
     #[error("`{name}` is not a valid branch name")]
-    BranchName {
-        /// As given.
-        name: String,
-    },
-    /// `--branch` names a branch whose content differs from the checked-out one.
+    BranchName { name: String },
     #[error("the branch {name} exists at {at}, and its content differs from HEAD")]
-    BranchElsewhere {
-        /// As given.
-        name: String,
-        /// Where it points.
-        at: Oid,
-    },
-    /// `--branch` names a branch that a remote has, with other content.
+    BranchElsewhere { name: String, at: Oid },
     #[error("the branch {name} exists only at {remote} ({at}), and its content differs from HEAD")]
-    BranchAtRemote {
-        /// As given.
-        name: String,
-        /// The remote's name.
-        remote: String,
-        /// Where it points there, as of the last fetch.
-        at: Oid,
-    },
-    /// `--branch` names a branch that another worktree has checked out.
+    BranchAtRemote { name: String, remote: String, at: Oid },
     #[error("the branch {name} is checked out in another worktree")]
-    BranchInUse {
-        /// As given.
-        name: String,
-    },
+    BranchInUse { name: String },
     /// Git itself failed.
     #[error(transparent)]
     Failed(#[from] VerifyError),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::error::VerifyError;
+use super::error::{VerifyError, io_error};
 use crate::model::{ChangeKind, PathChange};
 
 /// The content of a path.
@@ -39,8 +39,7 @@ impl Fingerprint {
     /// # Errors
     /// If it exists and cannot be read.
     pub fn of(path: &Path) -> Result<Self, VerifyError> {
-        let failed =
-            |operation| move |source| VerifyError::Io { operation, path: path.to_owned(), source };
+        let failed = |operation| io_error(operation, path);
         let meta = match fs::symlink_metadata(path) {
             Ok(meta) => meta,
             Err(error)
@@ -83,15 +82,9 @@ impl io::Write for Writer<'_> {
     }
 }
 
-#[cfg(unix)]
 fn executable(meta: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     meta.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn executable(_meta: &fs::Metadata) -> bool {
-    false
 }
 
 /// Several paths and their contents. The caller chooses the keys: relative to the repository for

@@ -62,6 +62,14 @@ impl Case<'_> {
         self.findings.push(Finding { kind, weight, message: message.into() });
     }
 
+    fn fails(&mut self, kind: FindingKind, message: impl Into<String>) {
+        self.find(kind, Weight::Fails, message);
+    }
+
+    fn says(&mut self, kind: FindingKind, message: impl Into<String>) {
+        self.find(kind, Weight::Said, message);
+    }
+
     /// Bypassing the guard ends the run; changed records stay as they are, for a human to look
     /// at.
     fn guard(&mut self) {
@@ -95,9 +103,8 @@ impl Case<'_> {
     /// In the middle of a merge or a rebase nothing can be judged or committed.
     fn operation(&mut self) {
         let Some(what) = &self.evidence.in_progress else { return };
-        self.find(
+        self.fails(
             FindingKind::OperationInProgress,
-            Weight::Fails,
             format!(
                 "A {what} is in progress. Only add commits; never merge, rebase, \
                  cherry-pick, revert or bisect."
@@ -113,9 +120,8 @@ impl Case<'_> {
             return;
         }
         let paths = format::changes(&self.evidence.secrets);
-        self.find(
+        self.fails(
             FindingKind::SecretCommitted,
-            Weight::Fails,
             format!(
                 "Files with the names of secrets were committed: {paths}. The commits are undone; \
                  commit your own files by name, and add such files to .gitignore."
@@ -130,9 +136,8 @@ impl Case<'_> {
             return;
         }
         let paths = format::paths(&self.evidence.around);
-        self.find(
+        self.fails(
             FindingKind::AroundChanged,
-            Weight::Fails,
             format!(
                 "Programs or configuration outside the repository, which the checks or the agent \
                  use, changed since the run began: {paths}. Put them back; only a new run accepts \
@@ -178,9 +183,8 @@ impl Case<'_> {
                     "A human edited TASK.md: it is read again, and this turn has no verdict.",
                 );
                 if change.focus_ticked {
-                    self.find(
+                    self.says(
                         FindingKind::TaskChangedByHuman,
-                        Weight::Said,
                         "The box of the criterion in focus was ticked outside of the turn: the tick \
                          is removed.",
                     );
@@ -205,17 +209,14 @@ impl Case<'_> {
 
     /// The agent's changes to TASK.md; all but its own tick are undone.
     fn ticks(&mut self, change: &TaskFileChange) {
-        let fails = Weight::Fails;
         if let Some(why) = &change.unreadable {
-            self.find(
+            self.fails(
                 FindingKind::TaskUnreadable,
-                fails,
                 format!("TASK.md can no longer be read: {why}. Only tick the box."),
             );
         } else if !change.focus_ticked {
-            self.find(
+            self.fails(
                 FindingKind::NotTicked,
-                fails,
                 format!(
                     "The box of {} is still open. When the work is done and committed, change \
                      its `[ ]` to `[x]`.",
@@ -226,9 +227,8 @@ impl Case<'_> {
         let boxes = format::criteria;
         if !change.others_ticked.is_empty() {
             let which = boxes(&change.others_ticked);
-            self.find(
+            self.fails(
                 FindingKind::OthersTicked,
-                fails,
                 format!(
                     "Boxes of other criteria were ticked: {which}. Tick only the one in focus."
                 ),
@@ -236,9 +236,8 @@ impl Case<'_> {
         }
         if !change.unticked.is_empty() {
             let which = boxes(&change.unticked);
-            self.find(
+            self.fails(
                 FindingKind::Unticked,
-                fails,
                 format!(
                     "The boxes of other criteria were unticked: {which}. Leave other boxes as \
                          they are."
@@ -253,9 +252,8 @@ impl Case<'_> {
             if !change.added.is_empty() {
                 what.push(format!("new: {}", boxes(&change.added)));
             }
-            self.find(
+            self.fails(
                 FindingKind::CriteriaChanged,
-                fails,
                 format!(
                     "Criteria of TASK.md changed; {}. Only the human may change them.",
                     what.join("; ")
@@ -263,24 +261,21 @@ impl Case<'_> {
             );
         }
         if change.verify_changed {
-            self.find(
+            self.fails(
                 FindingKind::VerifyChanged,
-                fails,
                 "Verify commands in TASK.md were changed or removed. Only the human may change them.",
             );
         }
         if change.reformatted {
-            self.find(
+            self.says(
                 FindingKind::TaskReformatted,
-                Weight::Said,
                 "TASK.md was formatted anew with the same content, as a `pre-commit` hook that \
                  formats Markdown does: the runner puts the human's form back.",
             );
         }
         if change.text_changed {
-            self.find(
+            self.fails(
                 FindingKind::TaskTextChanged,
-                fails,
                 "Text of TASK.md was changed. Only the box of the criterion in focus may change.",
             );
         }
@@ -299,26 +294,21 @@ impl Case<'_> {
                 ),
             ),
             SignsChange::Rewritten => {
-                self.find(
-                    FindingKind::StateRewritten,
-                    Weight::Fails,
-                    format!("{GUARDRAILS} was changed. It is restored; do not edit it."),
+                self.fails(FindingKind::StateRewritten, format!("{GUARDRAILS} was changed. It is restored; do not edit it."),
                 );
                 self.restore(GUARDRAILS);
             }
         }
         if evidence.progress_rewritten {
-            self.find(
+            self.fails(
                 FindingKind::StateRewritten,
-                Weight::Fails,
                 format!("Old lines of {PROGRESS} were changed. It is restored; only append to it."),
             );
             self.restore(PROGRESS);
         }
         if !evidence.progress {
-            self.find(
+            self.says(
                 FindingKind::NoProgressEntry,
-                Weight::Said,
                 format!("{PROGRESS} has no entry for this iteration: the runner adds one."),
             );
             self.repairs.push(Repair::ProgressLine);
@@ -342,10 +332,7 @@ impl Case<'_> {
             .map(|commit| format!("{} {:?}", commit.id.short(), format::short(&commit.subject)))
             .collect();
         if !foreign.is_empty() {
-            self.find(
-                FindingKind::WrongPrefix,
-                Weight::Said,
-                format!(
+            self.says(FindingKind::WrongPrefix, format!(
                     "Commit messages do not begin with `{prefix}`: {}. The runner's commit after the \
                      turn names the criterion.",
                     format::list(&foreign)
@@ -364,15 +351,10 @@ impl Case<'_> {
             );
         }
         if evidence.commits.is_empty() {
-            self.find(
-                FindingKind::NoCommit,
-                Weight::Fails,
-                format!("This turn made no commit. {how}"),
-            );
+            self.fails(FindingKind::NoCommit, format!("This turn made no commit. {how}"));
         } else {
-            self.find(
+            self.fails(
                 FindingKind::EmptyCommit,
-                Weight::Fails,
                 format!(
                     "This turn's commits change only the task's state files, and contain no work. \
                      {how}"
@@ -387,10 +369,7 @@ impl Case<'_> {
             return;
         }
         let paths = format::paths(&self.evidence.repositories);
-        self.find(
-            FindingKind::Uncommitted,
-            Weight::Fails,
-            format!(
+        self.fails(FindingKind::Uncommitted, format!(
                 "A git repository of its own was made inside this one: {paths}. Its files cannot be \
                  committed here. The work is undone; do it again without `git init`, `git clone` or \
                  `git worktree add` (many generators have an option such as `--no-git`), or run \
@@ -405,17 +384,15 @@ impl Case<'_> {
         let evidence = self.evidence;
         if !evidence.uncommitted.is_empty() {
             let paths = format::changes(&evidence.uncommitted);
-            self.find(
+            self.fails(
                 FindingKind::Uncommitted,
-                Weight::Fails,
                 format!("Work was left uncommitted: {paths}. Commit it, or remove it."),
             );
         }
         if !evidence.protected.is_empty() {
             let paths = format::changes(&evidence.protected);
-            self.find(
+            self.fails(
                 FindingKind::ProtectedChanged,
-                Weight::Fails,
                 format!(
                     "Protected files changed: {paths}. Meet the criterion without changing them."
                 ),
@@ -428,9 +405,8 @@ impl Case<'_> {
             let paths = format::changes(&evidence.human);
             let undone =
                 if evidence.human_committed { "The turn's commits are undone. " } else { "" };
-            self.find(
+            self.fails(
                 FindingKind::HumanWorkTouched,
-                Weight::Fails,
                 format!(
                     "The human's uncommitted files were committed, changed or removed: {paths}. \
                      {undone}Do not touch them, and commit your own files by name."

@@ -8,8 +8,8 @@ use globset::GlobSet;
 
 use super::classify::{Role, SourceTree as _, Table};
 use super::error::VerifyError;
+use super::git::GitRepo;
 use super::layout::Layout;
-use super::repo::Repo;
 use crate::model::{Oid, PathChange};
 
 /// The harness after a proof.
@@ -27,7 +27,7 @@ pub struct Learned {
 /// # Errors
 /// If trees cannot be read or written.
 pub fn learned(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     harness: &Oid,
     commit: &Oid,
     changed: &[PathChange],
@@ -58,7 +58,7 @@ pub fn learned(
 /// # Errors
 /// If trees cannot be read or written.
 pub fn with_human(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     harness: &Oid,
     (from, to): (&Oid, &Oid),

@@ -2,13 +2,13 @@
 //!
 //! Invariant: changes nothing. Uncommitted changes count as ours only if HEAD is the commit that
 //! the dead run's journal names, or has only commits with the task's mark on top of it.
-//! [`Repo::save_attempt`] and [`Repo::back_to`] put them back.
+//! [`GitRepo::save_attempt`] and [`GitRepo::back_to`] put them back.
 
 use super::collect::without_state;
 use super::error::VerifyError;
+use super::git::GitRepo;
 use super::judge::counts;
 use super::layout::Layout;
-use super::repo::Repo;
 use crate::model::{Checkpoint, CommitSeen, History, Oid};
 
 /// Whose the difference between the dead run's checkpoint and now is.
@@ -27,7 +27,7 @@ pub enum Leftovers {
 /// # Errors
 /// If the repository cannot be read.
 pub fn leftovers(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     checkpoint: &Checkpoint,
 ) -> Result<Leftovers, VerifyError> {
@@ -47,7 +47,7 @@ pub fn leftovers(
 /// # Errors
 /// If the repository cannot be read.
 pub fn left_work(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     layout: &Layout,
     checkpoint: &Checkpoint,
 ) -> Result<Option<Oid>, VerifyError> {
@@ -67,6 +67,6 @@ pub fn left_work(
 ///
 /// # Errors
 /// If the repository cannot be read.
-pub fn is_work(repo: &dyn Repo, commit: &CommitSeen, layout: &Layout) -> Result<bool, VerifyError> {
+pub fn is_work(repo: &GitRepo, commit: &CommitSeen, layout: &Layout) -> Result<bool, VerifyError> {
     Ok(counts(&without_state(commit, layout)) && repo.changes_content(None, &commit.id, layout)?)
 }

@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(super) use self::copy::copy;
-use self::copy::remove;
 pub(super) use self::ignored_copy::IgnoredCopy;
 pub use self::ignored_copy::Warmth;
 pub(super) use self::ignored_copy::is_built;
 use self::stamps::{Stamps, scan};
-use super::error::VerifyError;
+use super::error::{VerifyError, io_error};
 use super::layout::Layout;
+use crate::sys::remove_any;
 
 /// Larger folders are not copied, in bytes.
 const LARGEST: u64 = 2 << 30;
@@ -120,14 +120,10 @@ impl Master {
         folder: &Path,
         ignored: Vec<PathBuf>,
     ) -> Result<Self, VerifyError> {
-        let failed = |source| VerifyError::Io {
-            operation: "copy ignored files to",
-            path: folder.to_owned(),
-            source,
-        };
+        let failed = io_error("copy ignored files to", folder);
         let mut master = Self::empty(root, folder);
         let now = master.sized(own_left_out(layout, ignored));
-        master.bring_up(&now).map_err(failed)?;
+        master.bring_up(&now).map_err(&failed)?;
         fs::write(master.open_mark(), "").map_err(failed)?;
         Ok(master)
     }
@@ -198,7 +194,7 @@ impl Master {
         let Some(left) = left else {
             // The first run, or one whose notes are lost.
             let started = Instant::now();
-            remove(&self.folder)?;
+            remove_any(&self.folder)?;
             // Files with secrets are among them.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
             fs::create_dir_all(self.files())?;
@@ -220,11 +216,11 @@ impl Master {
         }
         let (changed, gone) = left.differences(now);
         for path in gone {
-            remove(&self.files().join(path))?;
+            remove_any(&self.files().join(path))?;
         }
         for path in changed {
             let to = self.files().join(path);
-            remove(&to)?;
+            remove_any(&to)?;
             copy(&self.root.join(path), &to, &|_| true)?;
         }
         Ok(())

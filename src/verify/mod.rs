@@ -5,7 +5,7 @@
 //! never proof. The engine acts on the verdict; `task` knows the meaning of TASK.md.
 //!
 //! An iteration calls, in this order:
-//! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;
+//! [`GitRepo::checkpoint`], [`StateFiles::read`] and [`GitRepo::settings`] before the turn;
 //! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
 mod around;
@@ -105,7 +105,7 @@ pub use rehearse::{
 };
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
-    Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
+    Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, SavedAttempt,
     SigningKey, Since, Status, UNSIGNED,
 };
 pub use room_lacks::{may_lack, room_lacks, setup_failed};

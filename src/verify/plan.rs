@@ -124,24 +124,12 @@ mod tests {
             .iter()
             .map(|&command| VerifyCommand { command: command.into(), line: 1 })
             .collect();
-        Criterion {
-            key: key(text),
-            line: 1,
-            column: 1,
-            checked,
-            mark: 0,
-            verify,
-            recipe: None,
-            may_change: Vec::new(),
-            id: None,
-            after: Vec::new(),
-        }
+        Criterion { key: key(text), checked, verify, ..Criterion::default() }
     }
 
     fn task() -> Task {
         Task {
             name: "demo".into(),
-            title: None,
             criteria: vec![
                 criterion("a", true, &["slow", "both"]),
                 criterion("b", true, &["quick"]),
@@ -152,8 +140,7 @@ mod tests {
                 verify: vec!["all".into(), "quick".into()],
                 ..TaskSettings::default()
             },
-            source: String::new(),
-            diagnostics: Vec::new(),
+            ..Task::default()
         }
     }
 

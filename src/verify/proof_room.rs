@@ -48,7 +48,7 @@ pub struct RoomCheck {
 /// A room.
 #[derive(Debug)]
 pub struct ProofRoom {
-    room: PrivateRepo,
+    pub(super) room: PrivateRepo,
     place: RoomPlace,
     human: Vec<TreeEdit>,
     /// The files that its `setup:` was made from.
@@ -63,16 +63,6 @@ impl ProofRoom {
         set_up: Option<SetupInputs>,
     ) -> Self {
         Self { room, place, human, set_up }
-    }
-
-    /// Its working tree.
-    pub(super) fn work(&self) -> &Path {
-        self.room.work()
-    }
-
-    /// Its ignored files.
-    pub(super) fn ignored(&mut self) -> Result<Vec<PathBuf>, VerifyError> {
-        self.room.ignored()
     }
 
     /// Can no commit bring a path: does git ignore it, or is it outside the repository?
@@ -144,11 +134,6 @@ impl ProofRoom {
         self.room.lay_hooks(hooks)
     }
 
-    /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
-    pub(super) fn settle(&self) -> Result<(), VerifyError> {
-        self.room.settle()
-    }
-
     /// The output of filters for these files of a commit.
     ///
     /// # Errors
@@ -165,16 +150,6 @@ impl ProofRoom {
         self.show(Shown { commit, edits: &[] }, to_run).await?;
         let made = paths.iter().filter_map(|path| Some((path.clone(), self.room.made_of(path)?)));
         Ok(made.collect())
-    }
-
-    /// The commit at its HEAD now, whoever put it there.
-    pub(super) fn head(&self) -> Option<Oid> {
-        self.room.head()
-    }
-
-    /// Folders of objects: where they are, and where the room looks for them.
-    pub(super) fn borrowed(&self) -> Vec<(PathBuf, PathBuf)> {
-        self.room.borrowed()
     }
 
     /// Brings the room to the requested content. Returns the options of commands in it.

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
 use super::classify::{KnownStarts, SourceTree, Table, TreeEdit};
 use super::commit_hooks::{CommitHooks, LIMIT, RefusedCommit, TriedCommit};
-use super::error::VerifyError;
+use super::error::{VerifyError, io_error};
 use super::git::{PrivateRepo, RoomSource};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
@@ -24,7 +23,7 @@ use super::setup::{RoomSetup, SetupInputs};
 use super::ways_back::{texts, ways_back};
 use super::worker_tree::WorkerTree;
 use crate::model::{CheckResult, CheckStatus, Oid};
-use crate::sys::remove_tree;
+use crate::sys::remove_any;
 
 /// The rooms of a run.
 #[derive(Debug)]
@@ -100,8 +99,8 @@ impl ProofRooms {
         let shown = Shown { commit, edits: &[] };
         let failed = room.set_up_first(shown, (setup, &inputs), (checks, options)).await?;
         if failed.is_none() {
-            let ignored = room.ignored()?;
-            let made = IgnoredCopy::take(room.work(), ignored, taken)?;
+            let ignored = room.room.ignored()?;
+            let made = IgnoredCopy::take(room.room.work(), ignored, taken)?;
             self.set_up = Some((made, inputs));
         }
         Ok(failed)
@@ -132,8 +131,8 @@ impl ProofRooms {
         // only until the check has run.
         for checks in [&[], planned] {
             room.run(Shown { commit, edits: &[] }, checks, to_run.0, to_run.1).await?;
-            let ignored = room.ignored()?;
-            found = ways_back(room.work(), &ignored, &root, &texts);
+            let ignored = room.room.ignored()?;
+            found = ways_back(room.room.work(), &ignored, &root, &texts);
             if found.is_empty() {
                 break;
             }
@@ -274,7 +273,7 @@ impl ProofRooms {
     fn move_aside(&mut self) -> Result<(), VerifyError> {
         if self.warm.is_some() && !self.aside {
             let (at, aside) = self.folders();
-            fs::rename(&at, &aside).map_err(failed("move the proof room", &at))?;
+            fs::rename(&at, &aside).map_err(io_error("move the proof room", &at))?;
             self.aside = true;
         }
         Ok(())
@@ -284,8 +283,8 @@ impl ProofRooms {
     fn move_back(&mut self) -> Result<(), VerifyError> {
         if self.aside {
             let (at, aside) = self.folders();
-            clear(&at)?;
-            fs::rename(&aside, &at).map_err(failed("move the proof room", &at))?;
+            remove_any(&at).map_err(io_error("remove the proof room", &at))?;
+            fs::rename(&aside, &at).map_err(io_error("move the proof room", &at))?;
             self.aside = false;
         }
         Ok(())
@@ -297,7 +296,7 @@ impl ProofRooms {
     }
 
     fn make(&mut self, folder: PathBuf, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        clear(&folder)?;
+        remove_any(&folder).map_err(io_error("remove the proof room", &folder))?;
         // Tools take names from the folder they run in: it keeps the repository's.
         let work = folder.join("tree").join(self.root.file_name().unwrap_or("work".as_ref()));
         let objects = folder.join("objects");
@@ -320,19 +319,4 @@ impl ProofRooms {
         };
         Ok(ProofRoom::new(room, place, self.human.clone(), inputs))
     }
-}
-
-/// Removes a folder, if it exists.
-fn clear(folder: &Path) -> Result<(), VerifyError> {
-    match remove_tree(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed("remove the proof room", folder)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VerifyError {
-    let path = path.to_owned();
-    move |source| VerifyError::Io { operation, path, source }
 }

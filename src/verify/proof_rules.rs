@@ -3,10 +3,10 @@
 use globset::GlobSet;
 
 use super::classify::Table;
+use super::git::GitRepo;
 use super::holdout::HoldOuts;
 use super::layout::Layout;
 use super::plan::PlannedCheck;
-use super::repo::Repo;
 use super::setup::RoomSetup;
 use crate::model::{CriterionKey, FirstSeen, FirstStatus, Oid};
 
@@ -14,7 +14,7 @@ use crate::model::{CriterionKey, FirstSeen, FirstStatus, Oid};
 #[derive(Clone, Copy)]
 pub struct ProofRules<'a> {
     /// Where objects are.
-    pub repo: &'a dyn Repo,
+    pub repo: &'a GitRepo,
     /// The task's files, which have their own rules.
     pub layout: &'a Layout,
     /// Which paths are harness by convention.

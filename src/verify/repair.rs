@@ -8,13 +8,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::VerifyError;
+use super::error::{VerifyError, io_error};
 use super::fingerprint::Fingerprints;
+use super::git::GitRepo;
 use super::layout::{Layout, TASK};
-use super::repo::{Identity, Repo, SavedAttempt};
+use super::repo::{Identity, SavedAttempt};
 use super::state::{StateFiles, keep_list};
 use crate::model::{Checkpoint, Oid, Repair};
-use crate::sys::{Durability, FileMode, atomic};
+use crate::sys::{Durability, FileMode, atomic, remove_any};
 
 /// The input of a repair.
 #[derive(Clone, Copy)]
@@ -66,7 +67,7 @@ pub struct Repairs {
 /// # Errors
 /// If the attempt cannot be kept (then nothing was changed), or a file not be written.
 pub fn repair(
-    repo: &dyn Repo,
+    repo: &GitRepo,
     wanted: &[Repair],
     context: &RepairContext<'_>,
 ) -> Result<Repairs, VerifyError> {
@@ -107,7 +108,10 @@ pub fn repair(
             Repair::RestoreFile(path) if context.layout.is_state_file(path) => {
                 match context.state.bytes(path) {
                     Some(bytes) => write(repo.root(), path, bytes)?,
-                    None => remove(&repo.root().join(path))?,
+                    None => {
+                        let at = repo.root().join(path);
+                        remove_any(&at).map_err(io_error("remove", &at))?;
+                    }
                 }
             }
             Repair::RestoreFile(path) => {
@@ -131,20 +135,10 @@ pub fn repair(
 /// never written through.
 fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
     let at = root.join(path);
-    let failed = |source| VerifyError::Io { operation: "write", path: at.clone(), source };
+    let failed = io_error("write", &at);
     if fs::symlink_metadata(&at).is_ok_and(|meta| meta.is_dir()) {
-        fs::remove_dir_all(&at).map_err(failed)?;
+        fs::remove_dir_all(&at).map_err(&failed)?;
     }
-    fs::create_dir_all(at.parent().unwrap_or(root)).map_err(failed)?;
+    fs::create_dir_all(at.parent().unwrap_or(root)).map_err(&failed)?;
     Ok(atomic::write(&at, bytes, Durability::Machine, FileMode::Umask)?)
-}
-
-fn remove(at: &Path) -> Result<(), VerifyError> {
-    let removed = match fs::symlink_metadata(at) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(at),
-        Ok(_) => fs::remove_file(at),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    };
-    removed.map_err(|source| VerifyError::Io { operation: "remove", path: at.to_owned(), source })
 }

@@ -4,7 +4,6 @@ use super::error::RepoProblem;
 use super::fingerprint::Fingerprints;
 use super::git::GitRepo;
 use super::layout::Layout;
-use super::repo::Repo as _;
 use super::worker_tree::WorkerTree;
 use crate::model::Oid;
 

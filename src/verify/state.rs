@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::VerifyError;
+use super::error::{VerifyError, io_error};
 use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
 use crate::model::Task;
@@ -52,11 +52,7 @@ impl StateFiles {
                 if name == TASK && fs::metadata(&at).is_ok_and(|it| it.len() > Task::MOST_BYTES) {
                     continue;
                 }
-                let content = fs::read(&at).map_err(|source| VerifyError::Io {
-                    operation: "read",
-                    path: at,
-                    source,
-                })?;
+                let content = fs::read(&at).map_err(io_error("read", &at))?;
                 bytes.insert(path, content);
             }
         }

@@ -43,7 +43,7 @@ impl WorkerTree {
 
     /// The commit that is checked out in it, if there is one.
     pub fn head(&self) -> Option<Oid> {
-        self.room.head()
+        self.room.room.head()
     }
 
     /// Leaves only what runs nothing of git's folder, and HEAD where it is now.
@@ -51,12 +51,12 @@ impl WorkerTree {
     /// # Errors
     /// If a file cannot be written.
     pub(super) fn settle(&self) -> Result<(), VerifyError> {
-        self.room.settle()
+        self.room.room.settle()
     }
 
     /// Its root.
     pub fn work(&self) -> &Path {
-        self.room.work()
+        self.room.room.work()
     }
 
     /// The disk space that it takes, in bytes.
@@ -76,7 +76,7 @@ impl WorkerTree {
 
     /// Folders of objects: where they are, and where the tree looks for them.
     pub fn borrowed(&self) -> Vec<(PathBuf, PathBuf)> {
-        self.room.borrowed()
+        self.room.room.borrowed()
     }
 
     /// Begins on a commit. Ignored files stay as the last work left them.

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use globset::GlobSet;
 use ralph_copilot::model::Oid;
 use ralph_copilot::verify::{
-    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, KnownStart, PutBack, Repo as _,
-    SourceTree as _, Table, TreeEdit, put_back,
+    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, KnownStart, PutBack, SourceTree as _, Table,
+    TreeEdit, put_back,
 };
 
 use super::say;

@@ -29,14 +29,10 @@ fn checkpoint(head: &str) -> Checkpoint {
 
 fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
     CheckResult {
-        runs: Vec::new(),
-        command: command.to_owned(),
         criteria: vec![key(RETRY)],
-        whole_task: false,
-        status,
         millis,
-        tests: Vec::new(),
         output: "test client::retry ... ok\n".to_owned(),
+        ..CheckResult::new(command, status)
     }
 }
 

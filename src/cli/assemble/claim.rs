@@ -24,7 +24,7 @@ use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
 use crate::sys::shutdown::Shutdown;
-use crate::verify::{ExcludesWatch, Identity, Layout, Repo as _};
+use crate::verify::{ExcludesWatch, Identity, Layout};
 
 /// A working tree that belongs to one run. Its fields are dropped in this order.
 pub(super) struct Claim {

@@ -18,7 +18,7 @@ use crate::engine::{Limits, OnFatal, ready, require_checks};
 use crate::mcp::MemorySources;
 use crate::model::{Criterion, ExitCode, GatewayUse, ProofMode, Task, TaskState};
 use crate::prompt::Templates;
-use crate::verify::{Branch, Dirt, Preflight, Repo as _, TASK};
+use crate::verify::{Branch, Dirt, Preflight, TASK};
 
 /// A run that the task, the settings and the repository allow.
 pub(in crate::cli) struct RunPlan {

@@ -27,7 +27,6 @@ use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
 use crate::sys::shutdown::{is_ignored, next};
-use crate::verify::Repo as _;
 
 /// Time limit for ending the processes that the CLI left.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);

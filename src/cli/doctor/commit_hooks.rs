@@ -9,7 +9,7 @@ use crate::cli::{assemble, environment, launch};
 use crate::config::Settings;
 use crate::engine::{first_tick, in_the_hooks_form};
 use crate::task::{TASK_FILE, TaskFolder};
-use crate::verify::{Checks, Identity, Layout, Preflight, RefusedCommit, Repo as _, TriedCommit};
+use crate::verify::{Checks, Identity, Layout, Preflight, RefusedCommit, TriedCommit};
 
 /// The hooks that refuse the commits of a run. Without a task, one with a made-up name is tried.
 pub(super) fn findings(

@@ -12,7 +12,7 @@ use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequ
 use crate::sys::clock::Clock;
 use crate::sys::lock::{Holder, TreeLock};
 use crate::sys::process::RUN_VARIABLE;
-use crate::verify::{GitRepo, Repo as _};
+use crate::verify::GitRepo;
 
 /// Where the runner writes, beside the day's file: ignored by git.
 const AUDIT: &str = ".ralph/audit/";

@@ -11,7 +11,7 @@ use crate::cli::secret_files::secret_values;
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Policy, Redactor};
 use crate::mcp::ToolAnswer;
-use crate::verify::{GitRepo, Repo as _, RepoProblem, VerifyError};
+use crate::verify::{GitRepo, RepoProblem, VerifyError};
 
 /// The hint for a server that was started outside a repository.
 pub(super) const START_ELSEWHERE: &str = "start the MCP client in a repository, or put \

@@ -15,7 +15,7 @@ use crate::cli::print::annotate;
 use crate::model::{CheckStatus, Criterion, ExitCode, Oid, Proof, Task, in_quotes};
 use crate::report::count;
 use crate::verify::{
-    Claims, Derived, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
+    Claims, Derived, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TASK, globs,
 };
 
 /// The result of a criterion.

@@ -28,7 +28,7 @@ use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
-    Around, Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person, Repo as _,
+    Around, Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person,
     RoomFolders, SeenAt, Table,
 };
 
@@ -194,11 +194,6 @@ impl TestRun {
     /// What is in the tree that no commit holds.
     pub(super) fn dirt(&self) -> String {
         self.place.git(&["status", "--porcelain", "-uall"])
-    }
-
-    pub(super) fn log(&self) -> Vec<String> {
-        let log = self.place.git(&["log", "--format=%s", "--reverse"]);
-        log.lines().map(str::to_owned).collect()
     }
 }
 

@@ -20,6 +20,7 @@ use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::classify::{SourceTree, Table, judges};
 use crate::verify::error::VerifyError;
+use crate::verify::git::GitRepo;
 use crate::verify::harness_at::written_at_start;
 use crate::verify::holdout::HoldOuts;
 use crate::verify::layout::Layout;
@@ -32,7 +33,7 @@ use crate::verify::proof_room::Shown;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::proof_rules::ProofRules;
 use crate::verify::prove::{Proved, globs, may_change, prove};
-use crate::verify::repo::{Ancestor, Repo};
+use crate::verify::repo::Ancestor;
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::runner::worse;
 use crate::verify::setup::RoomSetup;
@@ -43,7 +44,7 @@ use crate::verify::stretches::{Stretch, stretches};
 #[derive(Clone, Copy)]
 pub struct Derivation<'a> {
     /// Where objects are.
-    pub repo: &'a dyn Repo,
+    pub repo: &'a GitRepo,
     /// The task's files.
     pub layout: &'a Layout,
     /// Which paths are harness by convention.

@@ -13,11 +13,11 @@ use git2::{AttrCheckFlags, ErrorCode, ObjectType, Repository};
 
 use super::git_repo::GitRepo;
 use super::locks::patiently;
-use super::plain::{io_error, read_or_empty};
+use super::plain::read_or_empty;
 use super::status::{ENCODING, filter_of};
 use crate::model::{Checkpoint, Oid};
 use crate::sys::crash;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
 
 /// The place where git records its stash during an operation.
@@ -25,12 +25,19 @@ const AUTOSTASHES: [&str; 3] =
     ["rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"];
 
 impl GitRepo {
-    pub(super) fn back_in(
+    /// Restores the checkpoint's branch and tree. `keep` is left as it is in the working tree, and
+    /// so is everything that git ignores. Returns the paths that could not be restored because a
+    /// kept file is in their way, or because they are repositories. Call it only after
+    /// [`GitRepo::save_attempt`] succeeded.
+    ///
+    /// # Errors
+    /// If a file or a ref cannot be written; calling it again is safe.
+    pub fn back_to(
         &self,
-        repo: &Repository,
         checkpoint: &Checkpoint,
         keep: &Fingerprints,
     ) -> Result<Vec<PathBuf>, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("go back to the checkpoint");
         let commit = self.commit(repo, &checkpoint.head)?;
         let target = commit.tree().map_err(&failed)?;

@@ -10,7 +10,7 @@ use super::history::trailers;
 use super::plain::oid;
 use crate::model::{Oid, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::repo::{Person, Repo as _};
+use crate::verify::repo::Person;
 
 /// Where the base of a branch is looked for, in this order.
 const UPSTREAM: [&str; 6] = [

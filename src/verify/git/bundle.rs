@@ -8,17 +8,16 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 
 use super::git_repo::GitRepo;
-use super::plain::io_error;
+use super::partial_clone::run_within;
 use crate::model::Oid;
 use crate::sys::env;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 
 /// First line of a bundle.
 const SIGNATURE: &str = "# v2 git bundle";
@@ -209,8 +208,6 @@ impl Room {
     /// Unpacks and checks all objects, and their links, with nobody's settings, and within the
     /// limits.
     fn check(&self, pack: File, most: u64) -> Result<(), String> {
-        let text = |error: std::io::Error| format!("git index-pack: {error}");
-        let mut said = tempfile::tempfile_in(self.dir.path()).map_err(text)?;
         let mut git = Command::new("git");
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
@@ -224,19 +221,6 @@ impl Room {
         git.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
         git.envs([("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
         git.env("GIT_ALLOC_LIMIT", self.unpacked.to_string());
-        git.stdout(Stdio::null()).stderr(said.try_clone().map_err(text)?);
-        let (begun, mut child) = (Instant::now(), git.spawn().map_err(text)?);
-        while begun.elapsed() < LIMIT {
-            if let Some(status) = child.try_wait().map_err(text)? {
-                let mut read = String::new();
-                said.rewind().and_then(|()| said.read_to_string(&mut read)).map_err(text)?;
-                let fatal = read.lines().find(|line| line.starts_with("fatal: "));
-                let why = fatal.or(read.lines().last()).unwrap_or("git failed");
-                return if status.success() { Ok(()) } else { Err(why.to_owned()) };
-            }
-            sleep(Duration::from_millis(2));
-        }
-        child.kill().and_then(|()| child.wait()).map_err(text)?;
-        Err(format!("git took longer than {} s", LIMIT.as_secs()))
+        run_within(&mut git, &[], LIMIT)
     }
 }

@@ -12,12 +12,19 @@ use crate::verify::error::VerifyError;
 use crate::verify::layout::Layout;
 
 impl GitRepo {
-    pub(super) fn changes_content_in(
+    /// Does a file outside the task's state files differ in content between two commits, in more
+    /// than white space, line endings, or its mode? Without `from`, a commit is compared with its
+    /// first parent.
+    ///
+    /// # Errors
+    /// If trees or files cannot be read.
+    pub fn changes_content(
         &self,
-        repo: &Repository,
-        (from, to): (Option<&Oid>, &Oid),
+        from: Option<&Oid>,
+        to: &Oid,
         layout: &Layout,
     ) -> Result<bool, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("compare files");
         let old = match from {
             Some(from) => Some(self.tree(repo, from)?),

@@ -11,9 +11,8 @@ use git2::{ErrorCode, Repository};
 
 use super::git_repo::GitRepo;
 use super::locks::patiently;
-use super::plain::io_error;
 use crate::model::Oid;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
 
 /// Where their git folders go, below the root.
@@ -35,12 +34,13 @@ impl GitRepo {
         Ok(is_there && is_new && !ignored && !human.in_the_way(path))
     }
 
-    pub(super) fn dissolve_in(
-        &self,
-        repo: &Repository,
-        commit: &Oid,
-        human: &Fingerprints,
-    ) -> Result<(), VerifyError> {
+    /// Makes plain folders of the repositories inside the tree that neither a commit nor `human`
+    /// has: their git folders are moved to `.ralph/runs/repositories`.
+    ///
+    /// # Errors
+    /// If one cannot be moved.
+    pub fn dissolve(&self, commit: &Oid, human: &Fingerprints) -> Result<(), VerifyError> {
+        let repo = &*self.lock();
         let linked = self.linked(repo).map_err(self.failed("read the index"))?;
         let untracked = self.status_in(repo)?.untracked;
         let mut added = Vec::new();

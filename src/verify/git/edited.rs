@@ -8,28 +8,47 @@ use git2::{FileMode, ObjectType, Repository};
 
 use crate::verify::classify::{EntryKind, TreeEdit};
 
+/// What a path is to be in a tree; nothing if it is to be gone.
+type Entry = Option<(git2::Oid, FileMode)>;
+
 /// A tree with edits, in their order.
 pub(super) fn edited(
     repo: &Repository,
     base: &git2::Tree<'_>,
     edits: &[TreeEdit],
 ) -> Result<git2::Oid, git2::Error> {
+    let entry = |edit: &TreeEdit| -> Result<Entry, git2::Error> {
+        let TreeEdit::Write { kind, bytes, .. } = edit else { return Ok(None) };
+        let blob = |mode| Ok(Some((repo.blob(bytes)?, mode)));
+        match kind {
+            EntryKind::Regular { executable: false } => blob(FileMode::Blob),
+            EntryKind::Regular { executable: true } => blob(FileMode::BlobExecutable),
+            EntryKind::Link => blob(FileMode::Link),
+            EntryKind::Gitlink => Ok(Some((git2::Oid::from_bytes(bytes)?, FileMode::Commit))),
+        }
+    };
+    let entries = edits.iter().map(|edit| Ok((edit.path().clone(), entry(edit)?)));
+    with_entries(repo, base, entries.collect::<Result<_, git2::Error>>()?)
+}
+
+/// A tree with other entries, in their order.
+pub(super) fn with_entries(
+    repo: &Repository,
+    base: &git2::Tree<'_>,
+    entries: Vec<(PathBuf, Entry)>,
+) -> Result<git2::Oid, git2::Error> {
     let mut writes = BTreeMap::new();
     let mut removals = BTreeSet::new();
-    for edit in edits {
-        let path = edit.path();
-        match edit {
-            TreeEdit::Write { kind, bytes, .. } => {
-                let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-                removals.extend(above.filter(|above| is_file(base, above)));
-                removals.extend(is_folder(base, path).then_some(path.as_path()));
-                make_way(&mut writes, path);
-                writes.insert(path.clone(), (*kind, bytes));
-            }
-            TreeEdit::Remove { .. } => {
-                writes.remove(path);
-                removals.extend(is_file(base, path).then_some(path.as_path()));
-            }
+    for (path, entry) in entries {
+        if let Some(entry) = entry {
+            let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+            removals.extend(above.filter(|above| is_file(base, above)).map(Path::to_owned));
+            removals.extend(is_folder(base, &path).then(|| path.clone()));
+            make_way(&mut writes, &path);
+            writes.insert(path, entry);
+        } else {
+            writes.remove(&path);
+            removals.extend(is_file(base, &path).then_some(path));
         }
     }
     let mut tree = base.id();
@@ -43,16 +62,8 @@ pub(super) fn edited(
         tree = update.create_updated(repo, base)?;
     }
     let mut update = TreeUpdateBuilder::new();
-    for (path, (kind, bytes)) in &writes {
-        let (id, mode) = match kind {
-            EntryKind::Regular { executable: false } => (repo.blob(bytes)?, FileMode::Blob),
-            EntryKind::Regular { executable: true } => {
-                (repo.blob(bytes)?, FileMode::BlobExecutable)
-            }
-            EntryKind::Link => (repo.blob(bytes)?, FileMode::Link),
-            EntryKind::Gitlink => (git2::Oid::from_bytes(bytes)?, FileMode::Commit),
-        };
-        update.upsert(path.as_os_str().as_encoded_bytes(), id, mode);
+    for (path, (id, mode)) in &writes {
+        update.upsert(path.as_os_str().as_encoded_bytes(), *id, *mode);
     }
     update.create_updated(repo, &repo.find_tree(tree)?)
 }

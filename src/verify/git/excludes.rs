@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::git_repo::GitRepo;
-use super::plain::{io_error, read_or_empty};
-use crate::verify::error::VerifyError;
+use super::plain::read_or_empty;
+use crate::verify::error::{VerifyError, io_error};
 
 /// How often a lock is tried while another process adds patterns.
 const TRIES: u32 = 400;
@@ -41,7 +41,7 @@ impl GitRepo {
     /// # Errors
     /// If a pattern is missing and another run watches the list, or the file cannot be used.
     pub fn watch_excludes(&self, patterns: &[&str]) -> Result<ExcludesWatch, VerifyError> {
-        self.add_excludes(patterns)?;
+        self.exclude(patterns)?;
         let path = self.excludes_path();
         let file = File::open(&path).map_err(io_error("open", &path))?;
         for _ in 0..TRIES {
@@ -91,7 +91,12 @@ impl GitRepo {
         Err(failed(ErrorKind::TimedOut.into()))
     }
 
-    pub(super) fn add_excludes(&self, patterns: &[&str]) -> Result<(), VerifyError> {
+    /// Makes git ignore patterns in this clone, through `info/exclude`. Existing lines stay, and
+    /// an existing pattern is not added again.
+    ///
+    /// # Errors
+    /// If a pattern is missing and a run watches the file, or it cannot be written.
+    pub fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError> {
         let path = self.excludes_path();
         if missing(&read_or_empty(&path)?, patterns).is_empty() {
             return Ok(());

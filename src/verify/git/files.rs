@@ -18,11 +18,11 @@ use crate::verify::classify::{EntryKind, FileEntry, TreeEdit};
 use crate::verify::error::VerifyError;
 
 impl GitRepo {
-    pub(super) fn files_in(
-        &self,
-        tree: &Oid,
-        edits: &[TreeEdit],
-    ) -> Result<TreeFiles, VerifyError> {
+    /// The files of a commit or a tree, with edits laid over it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn files(&self, tree: &Oid, edits: &[TreeEdit]) -> Result<TreeFiles, VerifyError> {
         let failed = self.failed("read a tree");
         let repo = Repository::open(&self.git_dir).map_err(&failed)?;
         let root = self.tree(&repo, tree)?;
@@ -55,16 +55,13 @@ impl GitRepo {
         }
         Ok(TreeFiles { repo, name, entries, edited, unreadable: OnceCell::new() })
     }
-}
 
-impl GitRepo {
-    pub(super) fn laid_in(
-        &self,
-        repo: &Repository,
-        base: &Oid,
-        from: &Oid,
-        paths: &[PathBuf],
-    ) -> Result<Oid, VerifyError> {
+    /// A tree like `base`, but with these paths as `from` has them. Both may be commits.
+    ///
+    /// # Errors
+    /// If an object cannot be read or written.
+    pub fn laid_over(&self, base: &Oid, from: &Oid, paths: &[PathBuf]) -> Result<Oid, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("write a tree");
         let (base, from) = (self.tree(repo, base)?, self.tree(repo, from)?);
         let mut edits = Vec::new();
@@ -97,12 +94,12 @@ impl GitRepo {
         self.difference(repo, Some(&before), &after)
     }
 
-    pub(super) fn keep_in(
-        &self,
-        repo: &Repository,
-        name: &str,
-        object: &Oid,
-    ) -> Result<(), VerifyError> {
+    /// Points a ref to a commit or a tree, whatever it named before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("write a ref");
         let id = git2::Oid::from_str(object.as_str()).map_err(&failed)?;
         patiently(|| repo.reference(name, id, true, "ralph-copilot: keep").map(drop))

@@ -4,7 +4,7 @@
 //! prefix, contains the task's state, or is in the turns that a commit of the runner ends; any
 //! other is a human's.
 
-use git2::{Commit, Repository};
+use git2::Commit;
 
 use super::git_repo::GitRepo;
 use super::history::{Head, subject, trailers};
@@ -15,11 +15,12 @@ use crate::verify::repo::FirstWork;
 use crate::verify::stretches::BASE_TRAILER;
 
 impl GitRepo {
-    pub(super) fn first_work_in(
-        &self,
-        repo: &Repository,
-        layout: &Layout,
-    ) -> Result<FirstWork, VerifyError> {
+    /// Where the work on a task began, by the first parents of HEAD, however many.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    pub fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("read the history");
         let mut next = match self.head(repo)? {
             Head::Branch(_, id) => Some(repo.find_commit(id).map_err(&failed)?),

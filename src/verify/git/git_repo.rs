@@ -1,4 +1,4 @@
-//! The handle of a repository, and the trait that the other rooms use it through.
+//! The handle of a repository. Calls block; an async caller moves them off its thread.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -12,19 +12,12 @@ use super::alternates::alternates;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::suspects::Indexed;
-use super::tree_files::TreeFiles;
-use crate::model::{Checkpoint, CommitSeen, HeldWork, Oid, PathChange};
+use crate::model::{Checkpoint, CommitSeen, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
-use crate::verify::commit_hooks::CommitHooks;
-use crate::verify::error::{RepoProblem, VerifyError};
+use crate::verify::error::{RepoProblem, VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
-use crate::verify::master::RoomFolders;
-use crate::verify::proof_rooms::ProofRooms;
-use crate::verify::repo::{
-    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, SigningKey, Since,
-    Status,
-};
+use crate::verify::repo::Status;
 
 /// Extensions of a repository that the library need not understand to read it: the name of the
 /// remote that has the other objects, and relative paths between working trees.
@@ -88,13 +81,7 @@ impl GitRepo {
         let Some(work) = found.workdir() else {
             return Err(RepoProblem::Bare { path: found.path().to_owned() });
         };
-        let canonical = |path: &Path| {
-            fs::canonicalize(path).map_err(|source| VerifyError::Io {
-                operation: "resolve",
-                path: path.to_owned(),
-                source,
-            })
-        };
+        let canonical = |path: &Path| fs::canonicalize(path).map_err(io_error("resolve", path));
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
         alternates(&common_dir.join("objects"))?;
@@ -152,72 +139,50 @@ impl GitRepo {
             .and_then(|id| repo.find_commit(id))
             .map_err(self.failed("read a commit"))
     }
-}
 
-impl Repo for GitRepo {
-    fn root(&self) -> &Path {
+    /// The working tree's root, canonical.
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
-    fn git_dir(&self) -> &Path {
+    /// The git directory of this working tree (of a linked one: its own).
+    pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    fn identity(
-        &self,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Identity>, VerifyError> {
-        self.identity_of_git(variable)
-    }
-
-    fn signs(
-        &self,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<SigningKey>, VerifyError> {
-        self.signing_key(variable)
-    }
-
-    fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {
-        self.hooks_of_commits()
-    }
-
-    fn preflight(
-        &self,
-        layout: &Layout,
-        branch: Branch<'_>,
-        dirt: Dirt,
-    ) -> Result<Preflight, RepoProblem> {
-        self.preflight_here(layout, branch, dirt)
-    }
-
-    fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError> {
-        self.add_excludes(patterns)
-    }
-
-    fn checkpoint(&self) -> Result<Checkpoint, VerifyError> {
+    /// Where HEAD and its branch are.
+    ///
+    /// # Errors
+    /// If HEAD is on no branch or has no commit.
+    pub fn checkpoint(&self) -> Result<Checkpoint, VerifyError> {
         self.checkpoint_in(&self.lock())
     }
 
-    fn status(&self) -> Result<Status, VerifyError> {
+    /// HEAD against the working tree.
+    ///
+    /// # Errors
+    /// If the index or the tree cannot be read.
+    pub fn status(&self) -> Result<Status, VerifyError> {
         self.status_in(&self.lock())
     }
 
-    fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError> {
+    /// The uncommitted changes without the human's; none if they are very many.
+    ///
+    /// # Errors
+    /// If the index or the tree cannot be read.
+    pub fn uncommitted(&self, human: &Fingerprints) -> Result<Vec<TreeEdit>, VerifyError> {
         let changes = self.status()?.all().into_iter().map(|change| change.path);
         let paths: Vec<PathBuf> = changes.filter(|path| human.get(path).is_none()).collect();
         let few = if paths.len() > MOST_UNCOMMITTED { Vec::new() } else { paths };
         self.edits(&Fingerprints::below(&self.root, few)?)
     }
 
-    fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
-        self.ignored_in(&self.lock())
-    }
-
-    fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError> {
-        self.since_in(&self.lock(), checkpoint, layout)
-    }
-
-    fn commits(
+    /// The commits that the second one has and the first one does not, oldest first, at most
+    /// [`COMMITS`], as in [`Since`].
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    pub fn commits(
         &self,
         (base, head): (&Oid, &Oid),
         layout: &Layout,
@@ -227,68 +192,53 @@ impl Repo for GitRepo {
         self.commits_in(&repo, (id(base)?, id(head)?), layout)
     }
 
-    fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {
-        self.ancestors_in(&self.lock(), until)
-    }
-
-    fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError> {
-        self.first_work_in(&self.lock(), layout)
-    }
-
-    fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {
-        self.reaches_in(&self.lock(), commit)
-    }
-
-    fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError> {
-        self.committed_in(&self.lock(), commit)
-    }
-
-    fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError> {
-        self.exists_in(&self.lock(), commit, path)
-    }
-
-    fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
-        self.held_in(&self.lock(), commit, path)
-    }
-
-    fn tracks(&self, path: &Path) -> Result<bool, VerifyError> {
+    /// Does git track the file at this path, relative to the root?
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn tracks(&self, path: &Path) -> Result<bool, VerifyError> {
         Ok(!self.tracked([path.to_owned()].into())?.is_empty())
     }
 
-    fn settings(&self) -> Result<Fingerprints, VerifyError> {
+    /// The hooks and agent settings that could widen an agent's permissions, tracked by git or not:
+    /// `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks, and its
+    /// configuration. Keys are relative to the root, or begin with `.git/`. Call it before each
+    /// turn, because a verify command may change them, too.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn settings(&self) -> Result<Fingerprints, VerifyError> {
         self.settings_in(&self.lock())
     }
 
-    fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError> {
-        self.ready_in(&self.lock(), branch)
-    }
-
-    fn unlock(
+    /// Removes stale locks of a commit: those that appeared in a given time, or else since the
+    /// repository was opened here, still exist two seconds later, and cannot belong to a living
+    /// git. Returns them.
+    ///
+    /// # Errors
+    /// If one cannot be removed.
+    pub fn unlock(
         &self,
         born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Vec<PathBuf>, VerifyError> {
         Ok(self.unlock_in(&self.lock(), born)?.removed)
     }
 
-    fn commit_paths(
-        &self,
-        branch: &str,
-        paths: &[PathBuf],
-        message: &str,
-        identity: &Identity,
-    ) -> Result<Option<Oid>, VerifyError> {
-        self.commit_in(&self.lock(), branch, paths, message, identity)
-    }
-
-    fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {
+    /// The working tree as a git tree: HEAD with every difference, without ignored files
+    /// and without the paths in `without`. Index and working tree stay as they are.
+    ///
+    /// # Errors
+    /// If a file cannot be read or an object not be written.
+    pub fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {
         self.snapshot_in(&self.lock(), without, &[]).map(oid)
     }
 
-    fn dissolve(&self, commit: &Oid, human: &Fingerprints) -> Result<(), VerifyError> {
-        self.dissolve_in(&self.lock(), commit, human)
-    }
-
-    fn is_added_repository(
+    /// Is this a repository inside the tree that a turn added: one that neither a commit nor
+    /// `human` has, and that git does not ignore?
+    ///
+    /// # Errors
+    /// If the commit cannot be read.
+    pub fn is_added_repository(
         &self,
         path: &Path,
         commit: &Oid,
@@ -297,93 +247,20 @@ impl Repo for GitRepo {
         self.is_added(&self.lock(), path, commit, human)
     }
 
-    fn save_attempt(
-        &self,
-        layout: &Layout,
-        number: u32,
-        message: &str,
-        without: &Fingerprints,
-    ) -> Result<SavedAttempt, VerifyError> {
-        self.save_in(&self.lock(), layout, number, message, without)
-    }
-
-    fn back_to(
-        &self,
-        checkpoint: &Checkpoint,
-        keep: &Fingerprints,
-    ) -> Result<Vec<PathBuf>, VerifyError> {
-        self.back_in(&self.lock(), checkpoint, keep)
-    }
-
-    fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError> {
+    /// Restores single paths of the working tree to their content in a commit, or removes those
+    /// that it does not have; the index follows.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError> {
         self.restore_in(&self.lock(), commit, paths).map(drop)
     }
 
-    fn files(&self, tree: &Oid, edits: &[TreeEdit]) -> Result<TreeFiles, VerifyError> {
-        self.files_in(tree, edits)
-    }
-
-    fn laid_over(&self, base: &Oid, from: &Oid, paths: &[PathBuf]) -> Result<Oid, VerifyError> {
-        self.laid_in(&self.lock(), base, from, paths)
-    }
-
-    fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError> {
+    /// The net difference between two commits or trees.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    pub fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError> {
         self.between_in(&self.lock(), before, after)
-    }
-
-    fn changes_content(
-        &self,
-        from: Option<&Oid>,
-        to: &Oid,
-        layout: &Layout,
-    ) -> Result<bool, VerifyError> {
-        self.changes_content_in(&self.lock(), (from, to), layout)
-    }
-
-    fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
-        self.keep_in(&self.lock(), name, object)
-    }
-
-    fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError> {
-        self.has_merged_in(&self.lock(), held, layout)
-    }
-
-    fn merged(&self, held: &HeldWork, line: usize, layout: &Layout) -> Result<Oid, VerifyError> {
-        self.merged_in(&self.lock(), held, line, layout)
-    }
-
-    fn land(
-        &self,
-        at: (&str, &Oid),
-        files: [&[(PathBuf, Vec<u8>)]; 2],
-        message: &str,
-        identity: &Identity,
-    ) -> Result<Oid, VerifyError> {
-        self.land_in(&self.lock(), at, files, message, identity)
-    }
-
-    fn import(
-        &self,
-        from: &Path,
-        of: (&Oid, &Oid),
-        layout: &Layout,
-        number: u32,
-    ) -> Result<SavedAttempt, VerifyError> {
-        let repo = self.lock();
-        let commit = self.import_in(&repo, from, of)?;
-        self.numbered(&repo, layout, number, commit)
-    }
-
-    fn release(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
-        self.release_in(&self.lock(), name, object)
-    }
-
-    fn proof_rooms(
-        &self,
-        layout: &Layout,
-        folders: RoomFolders<'_>,
-        preflight: &Preflight,
-    ) -> Result<ProofRooms, VerifyError> {
-        self.rooms_in(&self.lock(), layout, folders, preflight)
     }
 }

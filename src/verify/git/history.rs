@@ -55,12 +55,13 @@ impl GitRepo {
         }
     }
 
-    pub(super) fn since_in(
-        &self,
-        repo: &Repository,
-        checkpoint: &Checkpoint,
-        layout: &Layout,
-    ) -> Result<Since, VerifyError> {
+    /// The changes to the branch since a checkpoint; `layout` distinguishes our commits from
+    /// others.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    pub fn since(&self, checkpoint: &Checkpoint, layout: &Layout) -> Result<Since, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("read the history");
         let base = git2::Oid::from_str(checkpoint.head.as_str()).map_err(&failed)?;
         let known = repo.find_commit(base).is_ok();
@@ -109,11 +110,13 @@ impl GitRepo {
         all.map(|id| self.seen(repo, id, layout, line.contains(&id))).collect()
     }
 
-    pub(super) fn ancestors_in(
-        &self,
-        repo: &Repository,
-        until: Option<&Oid>,
-    ) -> Result<Vec<Ancestor>, VerifyError> {
+    /// HEAD and its first parents, newest first, down to but without `until`, at most [`COMMITS`];
+    /// nothing where HEAD is on no branch.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    pub fn ancestors(&self, until: Option<&Oid>) -> Result<Vec<Ancestor>, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("read the history");
         let mut next = match self.head(repo)? {
             Head::Branch(_, id) => Some(repo.find_commit(id).map_err(&failed)?),
@@ -133,7 +136,12 @@ impl GitRepo {
         Ok(ancestors)
     }
 
-    pub(super) fn reaches_in(&self, repo: &Repository, commit: &Oid) -> Result<bool, VerifyError> {
+    /// Is HEAD this commit or a descendant of it? No, if the commit does not exist.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    pub fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {
+        let repo = &*self.lock();
         let known = git2::Oid::from_str(commit.as_str()).and_then(|id| repo.find_commit(id));
         let (Ok(known), Head::Branch(_, head) | Head::Detached(head)) = (known, self.head(repo)?)
         else {
@@ -178,11 +186,12 @@ impl GitRepo {
         }
     }
 
-    pub(super) fn committed_in(
-        &self,
-        repo: &Repository,
-        commit: &Oid,
-    ) -> Result<Vec<PathChange>, VerifyError> {
+    /// The net difference between a commit and HEAD. Renames are a removal and an addition.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    pub fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("read a tree");
         let from = self.commit(repo, commit)?.tree().map_err(&failed)?;
         // An agent can leave HEAD on a branch that has no commit: everything is gone there.
@@ -208,12 +217,12 @@ impl GitRepo {
         Ok(changes)
     }
 
-    pub(super) fn held_in(
-        &self,
-        repo: &Repository,
-        commit: &Oid,
-        path: &Path,
-    ) -> Result<Option<Vec<u8>>, VerifyError> {
+    /// The content of a file in a commit; none if the path is not a file.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    pub fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("read a tree");
         let tree = self.commit(repo, commit)?.tree().map_err(&failed)?;
         let entry = match tree.get_path(path) {
@@ -225,12 +234,12 @@ impl GitRepo {
         Ok(object.as_blob().map(|blob| blob.content().to_vec()))
     }
 
-    pub(super) fn exists_in(
-        &self,
-        repo: &Repository,
-        commit: &Oid,
-        path: &Path,
-    ) -> Result<bool, VerifyError> {
+    /// Which of the paths a commit holds as files or links.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    pub fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError> {
+        let repo = &*self.lock();
         let tree = self.commit(repo, commit)?.tree().map_err(self.failed("read a tree"))?;
         match tree.get_path(path) {
             Ok(entry) => Ok(entry.kind() == Some(ObjectType::Blob)),

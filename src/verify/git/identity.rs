@@ -11,7 +11,7 @@ use std::process::Command;
 use super::git_repo::GitRepo;
 use crate::sys::env;
 use crate::verify::commit_hooks::CommitHooks;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::repo::{Identity, Person, SigningKey};
 
 /// The variables that name a person for git.
@@ -19,7 +19,12 @@ const PERSON: [&str; 5] =
     ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"];
 
 impl GitRepo {
-    pub(super) fn identity_of_git(
+    /// The identity that git would commit with, from its configuration and from variables such as
+    /// `GIT_AUTHOR_NAME`, which win. `None` if git would refuse to commit, or guess.
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    pub fn identity(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Identity>, VerifyError> {
@@ -35,8 +40,11 @@ impl GitRepo {
         Ok(author.zip(committer).map(|(author, committer)| Identity { author, committer }))
     }
 
-    /// The key with which git signs here unasked.
-    pub(super) fn signing_key(
+    /// The key with which the human's git signs commits or tags here, if it does so unasked.
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    pub fn signs(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<SigningKey>, VerifyError> {
@@ -55,8 +63,11 @@ impl GitRepo {
         Ok(Some(SigningKey::Ssh(path.map(|path| self.root.join(path)))))
     }
 
-    /// The hooks that git runs for a commit here.
-    pub(super) fn hooks_of_commits(&self) -> Result<Option<CommitHooks>, VerifyError> {
+    /// The hooks that git runs for a commit here, if there are any.
+    ///
+    /// # Errors
+    /// If git cannot be started.
+    pub fn commit_hooks(&self) -> Result<Option<CommitHooks>, VerifyError> {
         let said = self.ask_git(&["rev-parse", "--git-path", "hooks"], &|_| None)?;
         let folder = said.and_then(|said| fs::canonicalize(self.root.join(said)).ok());
         Ok(folder.and_then(|folder| CommitHooks::of(&self.root, &self.common_dir, folder)))
@@ -84,11 +95,7 @@ impl GitRepo {
                 None => git.env_remove(name),
             };
         }
-        let output = git.output().map_err(|source| VerifyError::Io {
-            operation: "ask git in",
-            path: self.root.clone(),
-            source,
-        })?;
+        let output = git.output().map_err(io_error("ask git in", &self.root))?;
         let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
         Ok(output.status.success().then_some(said))
     }

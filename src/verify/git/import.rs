@@ -13,22 +13,30 @@ use sha2::{Digest as _, Sha256};
 
 use super::git_repo::GitRepo;
 use super::locks::patiently;
-use super::plain::{io_error, oid};
+use super::plain::oid;
 use crate::model::Oid;
 use crate::sys::crash;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
+use crate::verify::layout::Layout;
+use crate::verify::repo::SavedAttempt;
 
 /// Where git-lfs keeps files, in a git folder.
 const LARGE: &str = "lfs/objects";
 
 impl GitRepo {
-    /// Copies a commit, and everything that it needs beyond `base`.
-    pub(super) fn import_in(
+    /// Copies a commit from another repository on this machine, with everything that it needs
+    /// beyond `base`, which both have, and keeps it as an attempt, under the first free number.
+    ///
+    /// # Errors
+    /// If an object is missing there, or does not match its name.
+    pub fn import(
         &self,
-        repo: &Repository,
         from: &Path,
         (commit, base): (&Oid, &Oid),
-    ) -> Result<git2::Oid, VerifyError> {
+        layout: &Layout,
+        number: u32,
+    ) -> Result<SavedAttempt, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("copy a worker's commits");
         let copied = || -> Result<git2::Oid, git2::Error> {
             let id = git2::Oid::from_str(commit.as_str())?;
@@ -55,16 +63,15 @@ impl GitRepo {
         let id = copied().map_err(failed)?;
         let (theirs, ours) = (from.join(".git").join(LARGE), repo.commondir().join(LARGE));
         copy_large(&theirs, &ours).map_err(io_error("copy the large files in", &theirs))?;
-        Ok(id)
+        self.numbered(repo, layout, number, id)
     }
 
-    /// Removes a ref, if it still names this object.
-    pub(super) fn release_in(
-        &self,
-        repo: &Repository,
-        name: &str,
-        object: &Oid,
-    ) -> Result<(), VerifyError> {
+    /// Removes a ref of ours, if it still names this object.
+    ///
+    /// # Errors
+    /// If git cannot remove it.
+    pub fn release(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("remove a ref");
         let Ok(mut found) = repo.find_reference(name) else { return Ok(()) };
         if found.target().map(oid).as_ref() != Some(object) {

@@ -9,9 +9,8 @@ use git2::{ErrorClass, ErrorCode, IndexEntry, ObjectType, Repository, Tree};
 use super::git_repo::GitRepo;
 use super::index_file::FLAGS;
 use super::locks::patiently;
-use super::plain::io_error;
 use super::suspects::{TICK, noted as noted_as, stamp};
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 
 impl GitRepo {
     /// Makes the index hold these paths as the tree does, and leaves the rest of it alone.

@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime};
 use git2::{ErrorCode, Repository};
 
 use super::git_repo::GitRepo;
-use super::plain::{io_error, path};
+use super::plain::path;
 use crate::sys::process::may_be_at_work;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 
 /// Another git process holds its locks for milliseconds; a lock that is still there after
 /// these two seconds is reported, if not removed.

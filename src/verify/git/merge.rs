@@ -12,7 +12,7 @@ use super::edited::edited;
 use super::git_repo::GitRepo;
 use super::locks::patiently;
 use super::plain::{oid, path};
-use super::write::signature;
+use super::write::committed;
 use crate::model::{ChangeKind, HeldWork, Oid};
 use crate::sys::crash;
 use crate::verify::classify::{EntryKind, TreeEdit};
@@ -21,13 +21,13 @@ use crate::verify::layout::Layout;
 use crate::verify::repo::Identity;
 
 impl GitRepo {
-    /// Does HEAD have the held commit, or its content?
-    pub(super) fn has_merged_in(
-        &self,
-        repo: &Repository,
-        held: &HeldWork,
-        layout: &Layout,
-    ) -> Result<bool, VerifyError> {
+    /// Has a human merged held work? HEAD has its commit, or the same content in every file that it
+    /// changes except the task's state files.
+    ///
+    /// # Errors
+    /// If HEAD or the held work cannot be read.
+    pub fn has_merged(&self, held: &HeldWork, layout: &Layout) -> Result<bool, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("look for held work on the branch");
         let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?;
         if has(repo, &head, &self.commit(repo, &held.commit)?).map_err(&failed)? {
@@ -40,14 +40,18 @@ impl GitRepo {
         Ok(work.peek().is_some() && work.all(|change| is_there(&change.path)))
     }
 
-    /// A commit on no branch: HEAD with the held work. The task's state files are HEAD's.
-    pub(super) fn merged_in(
+    /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's. The
+    /// hint of a conflict names the criterion by its `line` in TASK.md.
+    ///
+    /// # Errors
+    /// [`VerifyError::Conflicts`], [`VerifyError::NotFetched`], or if git fails.
+    pub fn merged(
         &self,
-        repo: &Repository,
         held: &HeldWork,
         line: usize,
         layout: &Layout,
     ) -> Result<Oid, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("merge held work");
         let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?;
         let fetched = |id| {
@@ -55,10 +59,9 @@ impl GitRepo {
             self.commit(repo, id).map_err(missing)
         };
         let (base, theirs) = (fetched(&held.base)?, fetched(&held.commit)?);
-        let nobody = signature(&Identity::of_the_runner().author).map_err(&failed)?;
         let commit = |tree: &Tree<'_>, parents: &[&Commit<'_>]| {
             let message = format!("{}work on top of the branch", layout.prefix());
-            repo.commit(None, &nobody, &nobody, &message, tree, parents).map(oid)
+            committed(repo, &Identity::of_the_runner(), &message, tree, parents).map(oid)
         };
         if has(repo, &head, &theirs).map_err(&failed)? {
             // A human solved the conflicts, or later work rests on it.
@@ -98,16 +101,20 @@ impl GitRepo {
         commit(&tree, &[&head, &theirs]).map_err(failed)
     }
 
-    /// Moves the branch to the result of [`Self::merged_in`], with the first of these files written
-    /// over it. The others are what filters make of the work.
-    pub(super) fn land_in(
+    /// Moves the branch and the working tree to the result of [`Self::merged`], with the first of
+    /// these files written over it. The others are what filters make of the work.
+    ///
+    /// # Errors
+    /// [`VerifyError::InTheWay`], [`VerifyError::Filtered`] if what a filter makes is not given, or
+    /// if git fails or the branch moved meanwhile.
+    pub fn land(
         &self,
-        repo: &Repository,
         (branch, merged): (&str, &Oid),
         [files, made]: [&[(PathBuf, Vec<u8>)]; 2],
         message: &str,
         identity: &Identity,
     ) -> Result<Oid, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("commit held work");
         let head = self.at_rest_on(repo, branch)?;
         let merged = self.commit(repo, merged)?;
@@ -126,11 +133,8 @@ impl GitRepo {
             .and_then(|tree| edited(repo, &tree, &edits))
             .and_then(|id| repo.find_tree(id))
             .map_err(&failed)?;
-        let author = signature(&identity.author).map_err(&failed)?;
-        let committer = signature(&identity.committer).map_err(&failed)?;
         let parents: Vec<_> = parents.iter().collect();
-        let id =
-            repo.commit(None, &author, &committer, message, &tree, &parents).map_err(&failed)?;
+        let id = committed(repo, identity, message, &tree, &parents).map_err(&failed)?;
         let changed = self.between_in(repo, &oid(head), &oid(id))?;
         let not_made = |path: &&PathBuf| made.iter().all(|(made, _)| made != *path);
         let written = changed.iter().filter(|it| it.kind != ChangeKind::Deleted);

@@ -5,7 +5,7 @@
 //! the human configured; it asks no question.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -98,38 +98,33 @@ impl GitRepo {
         objects: &BTreeSet<String>,
         limit: Duration,
     ) -> Result<(), String> {
-        let text = |error: std::io::Error| error.to_string();
         let mut git = Command::new("git");
-        self.surround(&mut git)
-            .args([
-                "-c",
-                "fetch.negotiationAlgorithm=noop",
-                "fetch",
-                remote,
-                "--quiet",
-                "--no-tags",
-            ])
-            .args(["--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none"])
-            .arg("--stdin")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut git = git.spawn().map_err(text)?;
+        self.surround(&mut git).args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", remote]);
+        git.args(["--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no"]);
+        git.args(["--filter=blob:none", "--stdin"]).env("GIT_TERMINAL_PROMPT", "0");
         let list: String = objects.iter().map(|id| format!("{id}\n")).collect();
-        // A git that ends early says why.
-        drop(git.stdin.take().map(|mut input| input.write_all(list.as_bytes())));
-        let begun = Instant::now();
-        while git.try_wait().map_err(text)?.is_none() {
-            if begun.elapsed() > limit {
-                git.kill().and_then(|()| git.wait()).map_err(text)?;
-                return Err(format!("it took longer than {} s", LIMIT.as_secs()));
-            }
-            sleep(Duration::from_millis(20));
-        }
-        let output = git.wait_with_output().map_err(text)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let why = said.lines().find(|line| line.starts_with("fatal: ")).or(said.lines().last());
-        if output.status.success() { Ok(()) } else { Err(why.unwrap_or("git failed").to_owned()) }
+        run_within(git.stdin(Stdio::piped()), list.as_bytes(), limit)
     }
+}
+
+/// Runs git for a limited time. The error is its own, if it failed.
+pub(super) fn run_within(git: &mut Command, input: &[u8], limit: Duration) -> Result<(), String> {
+    let text = |error: std::io::Error| format!("git: {error}");
+    let mut said = tempfile::tempfile().map_err(text)?;
+    git.stdout(Stdio::null()).stderr(said.try_clone().map_err(text)?);
+    let (begun, mut child) = (Instant::now(), git.spawn().map_err(text)?);
+    // A git that ends early says why.
+    drop(child.stdin.take().map(|mut it| it.write_all(input)));
+    while begun.elapsed() < limit {
+        if let Some(status) = child.try_wait().map_err(text)? {
+            let mut read = String::new();
+            said.rewind().and_then(|()| said.read_to_string(&mut read)).map_err(text)?;
+            let fatal = read.lines().find(|line| line.starts_with("fatal: "));
+            let why = fatal.or(read.lines().last()).unwrap_or("git failed");
+            return if status.success() { Ok(()) } else { Err(why.to_owned()) };
+        }
+        sleep(Duration::from_millis(2));
+    }
+    child.kill().and_then(|()| child.wait()).map_err(text)?;
+    Err(format!("it took longer than {} s", limit.as_secs()))
 }

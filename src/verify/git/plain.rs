@@ -1,19 +1,10 @@
-//! Git's ids and paths as the model holds them, and errors of the file system.
+//! Git's ids and paths as the model holds them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::model::Oid;
-use crate::verify::error::VerifyError;
-
-/// Names the file system's operation when it failed.
-pub(super) fn io_error(
-    operation: &'static str,
-    path: &Path,
-) -> impl Fn(std::io::Error) -> VerifyError + use<> {
-    let path = path.to_owned();
-    move |source| VerifyError::Io { operation, path: path.clone(), source }
-}
+use crate::verify::error::{VerifyError, io_error};
 
 /// The bytes of a file; none if it does not exist.
 pub(super) fn read_or_empty(path: &Path) -> Result<Vec<u8>, VerifyError> {
@@ -29,17 +20,9 @@ pub(super) fn oid(id: git2::Oid) -> Oid {
 }
 
 /// A path as git stores it: bytes, `/`-separated.
-#[cfg(unix)]
 pub(super) fn path(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     // A directory's trailing slash would make two names of one thing.
     let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-/// A path as git stores it: UTF-8, `/`-separated.
-#[cfg(not(unix))]
-pub(super) fn path(bytes: &[u8]) -> PathBuf {
-    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

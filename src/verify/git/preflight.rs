@@ -12,16 +12,22 @@ use git2::{BranchType, ErrorCode, IndexEntryExtendedFlag, ObjectType, Repository
 use super::git_repo::GitRepo;
 use super::history::Head;
 use super::operation::in_progress;
-use super::plain::{io_error, oid};
+use super::plain::oid;
 use super::suspects::at_once;
 use crate::model::PathChange;
-use crate::verify::error::{RepoProblem, VerifyError};
+use crate::verify::error::{RepoProblem, VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
 use crate::verify::repo::{Branch, Dirt, Preflight};
 
 impl GitRepo {
-    pub(super) fn preflight_here(
+    /// Can a run begin, and on which commit? Changes nothing except HEAD, and that only for
+    /// [`Branch::Named`]. Call [`GitRepo::exclude`] first, or the runner's own files are taken for the
+    /// human's.
+    ///
+    /// # Errors
+    /// The first problem that was met, with its way out.
+    pub fn preflight(
         &self,
         layout: &Layout,
         branch: Branch<'_>,
@@ -47,7 +53,7 @@ impl GitRepo {
             return Err(RepoProblem::Unsupported { path: self.root.clone(), reason });
         }
         // The run reads this tree soon. Who reads it then tells an error, too.
-        let know = || self.files_in(&oid(head), &[]).is_ok();
+        let know = || self.files(&oid(head), &[]).is_ok();
         let (_, seen) = at_once(know, || self.all_in(&repo));
         let (status, ignored) = seen.map_err(|error| self.unreadable(error))?;
         let (prepared, dirty): (Vec<_>, Vec<_>) =
@@ -106,25 +112,8 @@ impl GitRepo {
 
     /// The first look at index and tree tells whether this program can read them.
     fn unreadable(&self, error: VerifyError) -> RepoProblem {
-        match error {
-            VerifyError::Git { source, .. } => {
-                RepoProblem::Unsupported { path: self.root.clone(), reason: source.to_string() }
-            }
-            other @ (VerifyError::Io { .. }
-            | VerifyError::Locked { .. }
-            | VerifyError::Linked { .. }
-            | VerifyError::Bundle { .. }
-            | VerifyError::ExcludesWatched { .. }
-            | VerifyError::OtherBranch { .. }
-            | VerifyError::InProgress { .. }
-            | VerifyError::Conflicts { .. }
-            | VerifyError::NotFetched { .. }
-            | VerifyError::InTheWay { .. }
-            | VerifyError::Filtered { .. }
-            | VerifyError::Moved { .. }
-            | VerifyError::NoBranch { .. }
-            | VerifyError::Glob { .. }) => RepoProblem::Failed(other),
-        }
+        let VerifyError::Git { source, .. } = error else { return RepoProblem::Failed(error) };
+        RepoProblem::Unsupported { path: self.root.clone(), reason: source.to_string() }
     }
 
     fn task_inside(&self, layout: &Layout) -> Result<(), RepoProblem> {

@@ -4,14 +4,11 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
-use git2::Repository;
-
 use super::git_repo::GitRepo;
 use super::history::Head;
-use super::plain::io_error;
 use super::room::RoomSource;
 use crate::verify::classify::{EntryKind, TreeEdit};
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 use crate::verify::layout::Layout;
 use crate::verify::master::{Master, RoomFolders};
@@ -19,13 +16,18 @@ use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::Preflight;
 
 impl GitRepo {
-    pub(super) fn rooms_in(
+    /// Prepares the proof rooms of a run, from the repository that a preflight found: before an
+    /// agent works. The human's uncommitted files are shown in them.
+    ///
+    /// # Errors
+    /// If something cannot be read or copied.
+    pub fn proof_rooms(
         &self,
-        repo: &Repository,
         layout: &Layout,
         folders: RoomFolders<'_>,
         preflight: &Preflight,
     ) -> Result<ProofRooms, VerifyError> {
+        let repo = &*self.lock();
         let branch = match self.head(repo)? {
             Head::Branch(branch, _) | Head::Unborn(branch) => branch,
             // Programs ask for the branch.

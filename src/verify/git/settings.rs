@@ -10,7 +10,7 @@ use git2::{ConfigLevel, ErrorCode, Repository};
 use sha2::{Digest, Sha256};
 
 use super::git_repo::GitRepo;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
 /// Files and folders of the working tree that can widen an agent's permissions.
@@ -178,9 +178,9 @@ fn files_below(root: &Path, start: &Path) -> Result<Vec<PathBuf>, VerifyError> {
         if !meta.is_dir() {
             found.push(path);
         } else if path != Path::new(NO_SETTINGS) {
-            let failed = |source| VerifyError::Io { operation: "list", path: at.clone(), source };
-            for entry in fs::read_dir(&at).map_err(failed)? {
-                let entry = entry.map_err(failed)?;
+            let failed = io_error("list", &at);
+            for entry in fs::read_dir(&at).map_err(&failed)? {
+                let entry = entry.map_err(&failed)?;
                 waiting.push(path.join(entry.file_name()));
             }
         }

@@ -57,8 +57,12 @@ impl GitRepo {
         Ok(status)
     }
 
-    /// The ignored entries; a folder that is ignored as a whole is one.
-    pub(super) fn ignored_in(&self, repo: &Repository) -> Result<Vec<PathBuf>, VerifyError> {
+    /// The existing ignored files; a folder that is ignored as a whole is one entry.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        let repo = &*self.lock();
         Ok(ignored_of(&self.look(repo, Sought::Ignored)?))
     }
 

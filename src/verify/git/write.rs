@@ -7,17 +7,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
+use git2::{Commit, ErrorCode, FileMode, Repository, Signature, Tree};
 
+use super::edited::with_entries;
 use super::git_repo::GitRepo;
 use super::history::Head;
 use super::locks::patiently;
 use super::operation::in_progress;
-use super::plain::{io_error, oid};
+use super::plain::oid;
 use crate::model::Oid;
 use crate::sys::crash;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
 use crate::verify::repo::{Identity, Person, SavedAttempt};
@@ -44,11 +44,14 @@ impl GitRepo {
         }
     }
 
-    pub(super) fn ready_in(
-        &self,
-        repo: &Repository,
-        branch: &str,
-    ) -> Result<Vec<PathBuf>, VerifyError> {
+    /// Checks that work can go on: this branch is checked out, no operation such as a merge is in
+    /// progress, and no git process holds the index for longer than a moment. Stale locks are
+    /// removed as by [`GitRepo::unlock`], and returned.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError> {
+        let repo = &*self.lock();
         self.at_rest_on(repo, branch)?;
         let stayed = self.unlock_in(repo, None)?;
         let lock = self.git_dir.join("index.lock");
@@ -59,14 +62,21 @@ impl GitRepo {
         Err(VerifyError::Locked { operation: "lock the index", path: self.root.clone(), source })
     }
 
-    pub(super) fn commit_in(
+    /// Commits only these paths as they are in the working tree, on top of this branch, which must
+    /// be checked out. Staged changes stay staged. A missing path is removed; one that git ignores
+    /// and does not track yet is left out. Returns `None` if nothing differs.
+    ///
+    /// # Errors
+    /// [`VerifyError::OtherBranch`] if another branch is checked out,
+    /// [`VerifyError::Moved`] if the branch moved meanwhile; otherwise as git says.
+    pub fn commit_paths(
         &self,
-        repo: &Repository,
         branch: &str,
         paths: &[PathBuf],
         message: &str,
         identity: &Identity,
     ) -> Result<Option<Oid>, VerifyError> {
+        let repo = &*self.lock();
         let head = self.at_rest_on(repo, branch)?;
         let failed = self.failed("commit");
         let parent = repo.find_commit(head).map_err(&failed)?;
@@ -74,7 +84,7 @@ impl GitRepo {
         let mut wanted = Vec::new();
         for path in paths {
             let held = base.get_path(path).is_ok();
-            if held || !self.ignored(repo, path)? {
+            if held || !self.ignores(repo, path)? {
                 wanted.push(path.clone());
             }
         }
@@ -83,11 +93,8 @@ impl GitRepo {
             return Ok(None);
         }
         let tree = repo.find_tree(tree).map_err(&failed)?;
-        let author = signature(&identity.author).map_err(&failed)?;
-        let committer = signature(&identity.committer).map_err(&failed)?;
         crash::point("tree written");
-        let id =
-            repo.commit(None, &author, &committer, message, &tree, &[&parent]).map_err(&failed)?;
+        let id = committed(repo, identity, message, &tree, &[&parent]).map_err(&failed)?;
         // The index first: were the branch first and the index then failed, the agent's
         // next commit would silently take these paths back.
         crash::point("commit made");
@@ -107,7 +114,7 @@ impl GitRepo {
 
     /// Does git ignore a path? An ignored folder includes everything in it, even files that a later
     /// pattern would bring back; libgit2 looks only at the path.
-    fn ignored(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
+    fn ignores(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             if repo.is_path_ignored(above).map_err(self.failed("read the ignore rules"))? {
                 return Ok(true);
@@ -132,14 +139,19 @@ impl GitRepo {
         self.tree_with(repo, &base, &paths)
     }
 
-    pub(super) fn save_in(
+    /// Keeps the working tree as a commit on HEAD under the task's next free attempt ref,
+    /// beginning at `number`. Nothing else changes.
+    ///
+    /// # Errors
+    /// As for [`GitRepo::snapshot`]; nothing may be put back then.
+    pub fn save_attempt(
         &self,
-        repo: &Repository,
         layout: &Layout,
         number: u32,
         message: &str,
         without: &Fingerprints,
     ) -> Result<SavedAttempt, VerifyError> {
+        let repo = &*self.lock();
         let failed = self.failed("keep the attempt");
         // State files are kept even where git ignores them: nothing else holds them.
         let state: Vec<PathBuf> = layout
@@ -155,11 +167,8 @@ impl GitRepo {
             }
             Head::Unborn(_) => Vec::new(),
         };
-        let runner = Identity::of_the_runner().author;
-        let runner = signature(&runner).map_err(&failed)?;
-        let parents: Vec<_> = parents.iter().collect();
-        let commit =
-            repo.commit(None, &runner, &runner, message, &tree, &parents).map_err(&failed)?;
+        let (runner, parents) = (Identity::of_the_runner(), parents.iter().collect::<Vec<_>>());
+        let commit = committed(repo, &runner, message, &tree, &parents).map_err(&failed)?;
         crash::point("attempt made");
         self.numbered(repo, layout, number, commit)
     }
@@ -225,33 +234,9 @@ impl GitRepo {
         base: &Tree<'_>,
         paths: &[PathBuf],
     ) -> Result<git2::Oid, VerifyError> {
-        let failed = self.failed("write a tree");
-        let mut removals = TreeUpdateBuilder::new();
-        let mut additions = TreeUpdateBuilder::new();
-        let (mut removes, mut adds) = (false, false);
-        for path in paths {
-            let here = self.entry(repo, base, path)?;
-            let held = base.get_path(path).ok();
-            // A file where a directory was, or the other way round, is a removal first.
-            let kind = held.as_ref().and_then(git2::TreeEntry::kind);
-            if held.is_some() && kind != Some(ObjectType::Tree) && here.is_none() {
-                removals.remove(path.as_path());
-                removes = true;
-            }
-            if let Some((id, mode)) = here {
-                additions.upsert(path.as_path(), id, mode);
-                adds = true;
-            }
-        }
-        let mut tree = base.id();
-        if removes {
-            tree = removals.create_updated(repo, base).map_err(&failed)?;
-        }
-        if adds {
-            let base = repo.find_tree(tree).map_err(&failed)?;
-            tree = additions.create_updated(repo, &base).map_err(&failed)?;
-        }
-        Ok(tree)
+        let entry = |path: &PathBuf| Ok((path.clone(), self.entry(repo, base, path)?));
+        let entries = paths.iter().map(entry).collect::<Result<_, VerifyError>>()?;
+        with_entries(repo, base, entries).map_err(self.failed("write a tree"))
     }
 
     /// Writes the file at a path of the working tree as an object.
@@ -305,18 +290,20 @@ impl GitRepo {
     }
 }
 
-#[cfg(unix)]
 fn is_executable(meta: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     meta.permissions().mode() & 0o100 != 0
 }
 
-/// A person and now.
-pub(super) fn signature(person: &Person) -> Result<Signature<'static>, git2::Error> {
-    Signature::now(&person.name, &person.email)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_meta: &fs::Metadata) -> bool {
-    false
+/// Makes a commit as somebody, on no branch.
+pub(super) fn committed(
+    repo: &Repository,
+    identity: &Identity,
+    message: &str,
+    tree: &Tree<'_>,
+    parents: &[&Commit<'_>],
+) -> Result<git2::Oid, git2::Error> {
+    let now = |person: &Person| Signature::now(&person.name, &person.email);
+    let (author, committer) = (now(&identity.author)?, now(&identity.committer)?);
+    repo.commit(None, &author, &committer, message, tree, parents)
 }

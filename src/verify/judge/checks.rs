@@ -19,51 +19,29 @@ impl Case<'_> {
             if evidence.flaky.contains(&check.command) {
                 continue;
             }
-            let own = check.criteria.contains(&evidence.focus);
             let before = before(evidence, check);
-            let how = failure(check);
-            if own {
-                self.find(
-                    FindingKind::CheckFailed,
-                    Weight::Fails,
-                    format!("{how}{}", output(check)),
-                );
+            let was_proven = || check.criteria.iter().any(|key| evidence.proven.contains(key));
+            let (kind, why) = if check.criteria.contains(&evidence.focus) {
+                (FindingKind::CheckFailed, String::new())
             } else if let Some(worse) = worse_than_before(evidence, check) {
-                self.find(
-                    FindingKind::Regression,
-                    Weight::Fails,
-                    format!("{how} It also failed before the work, but {worse}.{}", output(check)),
-                );
+                let why = format!(" It also failed before the work, but {worse}.");
+                (FindingKind::Regression, why)
             } else if before == Some(Colour::Red) {
-                self.find(
-                    FindingKind::RedBefore,
-                    Weight::Said,
-                    format!("{how} It also failed before the work, so the work is not to blame."),
-                );
+                (FindingKind::RedBefore, " It also failed before the work".to_owned())
             } else if check.whole_task {
-                self.find(
-                    FindingKind::CheckFailed,
-                    Weight::Fails,
-                    format!("{how}{}", output(check)),
-                );
-            } else if before == Some(Colour::Green)
-                || check.criteria.iter().any(|key| evidence.proven.contains(key))
-            {
+                (FindingKind::CheckFailed, String::new())
+            } else if before == Some(Colour::Green) || was_proven() {
                 let whose = format::criteria(&check.criteria);
-                self.find(
-                    FindingKind::Regression,
-                    Weight::Fails,
-                    format!(
-                        "{how} It passed before this turn, and belongs to {whose}.{}",
-                        output(check)
-                    ),
-                );
+                let why = format!(" It passed before this turn, and belongs to {whose}.");
+                (FindingKind::Regression, why)
             } else {
-                self.find(
-                    FindingKind::RedBefore,
-                    Weight::Said,
-                    format!("{how} It was not run before the work, so the work is not to blame."),
-                );
+                (FindingKind::RedBefore, " It was not run before the work".to_owned())
+            };
+            let how = failure(check);
+            if kind == FindingKind::RedBefore {
+                self.says(kind, format!("{how}{why}, so the work is not to blame."));
+            } else {
+                self.fails(kind, format!("{how}{why}{}", output(check)));
             }
         }
         self.assessed();
@@ -124,9 +102,8 @@ impl Case<'_> {
         let Some(run) = &evidence.put_back else { return };
         for command in &run.left_out {
             let command = format::short(command);
-            self.find(
+            self.says(
                 FindingKind::TestIsNew,
-                Weight::Said,
                 format!(
                     "`{command}` found no test before the work: its tests were written in this run."
                 ),
@@ -149,7 +126,7 @@ impl Case<'_> {
                 format::paths(rests_on)
             ),
         };
-        self.find(FindingKind::HarnessChanged, Weight::Said, message);
+        self.says(FindingKind::HarnessChanged, message);
     }
 
     /// A command that ran before the work and not after it. If the verdict is a failure anyway,
@@ -165,9 +142,8 @@ impl Case<'_> {
         };
         for check in evidence.before.iter().filter(due) {
             let command = format::short(&check.command);
-            self.find(
+            self.fails(
                 FindingKind::CheckFailed,
-                Weight::Fails,
                 format!("`{command}` was not run after the work."),
             );
         }
@@ -192,26 +168,23 @@ impl Case<'_> {
         let why = if own.is_empty() {
             "It has no verify command of its own"
         } else if all_green {
-            self.find(
+            self.says(
                 FindingKind::GreenBefore,
-                Weight::Said,
                 "Its verify command passed before any work and proves nothing by itself: only the \
                  commit counts.",
             );
             "Its verify command passed before any work"
         } else {
-            self.find(
+            self.says(
                 FindingKind::GreenBefore,
-                Weight::Said,
                 "Its verify command did not run before the work, so it proves nothing by itself: only \
                  the commit counts.",
             );
             "Its verify command did not run before the work"
         };
         if self.rules.commits_alone == CommitsAlone::Refused {
-            self.find(
+            self.fails(
                 FindingKind::CheckRequired,
-                Weight::Fails,
                 format!(
                     "{why}, and checks are required (--require-checks): a commit alone is not \
                      proof."
@@ -240,9 +213,8 @@ impl Case<'_> {
             return;
         }
         let paths = work.iter().flat_map(|commit| &commit.paths).cloned().collect::<Vec<_>>();
-        self.find(
+        self.fails(
             FindingKind::EmptyCommit,
-            Weight::Fails,
             format!(
                 "This turn's commits change nothing but white space, line endings, or file modes: \
                  {}. That is no work without a check that was red before it. Commit a change of \

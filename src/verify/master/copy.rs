@@ -7,8 +7,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::sys::remove_tree;
-
 /// Copies a file, a link, or a folder with everything in it that is to be kept.
 pub(in crate::verify) fn copy(
     from: &Path,
@@ -59,13 +57,4 @@ fn cloned(from: &File, to: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn cloned(_from: &File, _to: &File) -> bool {
     false
-}
-
-/// Removes any file or folder.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => remove_tree(path),
-        Ok(_) => fs::remove_file(path),
-        Err(_) => Ok(()),
-    }
 }

@@ -6,8 +6,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::copy::{copy, remove};
-use crate::verify::error::VerifyError;
+use super::copy::copy;
+use crate::sys::remove_any;
+use crate::verify::error::{VerifyError, io_error};
+
+/// The operation, in an error.
+const COPY: &str = "copy ignored files to";
 
 /// Folders that a build makes anew.
 const BUILT: [&str; 18] = [
@@ -66,10 +70,10 @@ impl IgnoredCopy {
     /// # Errors
     /// If something cannot be copied.
     pub fn take(tree: &Path, entries: Vec<PathBuf>, files: PathBuf) -> Result<Self, VerifyError> {
-        remove(&files).map_err(failed(&files))?;
+        remove_any(&files).map_err(io_error(COPY, &files))?;
         for entry in &entries {
             let to = files.join(entry);
-            copy(&tree.join(entry), &to, &|_| true).map_err(failed(&to))?;
+            copy(&tree.join(entry), &to, &|_| true).map_err(io_error(COPY, &to))?;
         }
         Ok(Self { files, entries })
     }
@@ -82,7 +86,7 @@ impl IgnoredCopy {
         let (from, to) = (self.files.join(path), tree.join(path));
         let is = |path: &Path| fs::symlink_metadata(path).is_ok();
         if is(&from) && !is(&to) {
-            copy(&from, &to, &|_| true).map_err(failed(&to))
+            copy(&from, &to, &|_| true).map_err(io_error(COPY, &to))
         } else {
             Ok(())
         }
@@ -101,15 +105,10 @@ impl IgnoredCopy {
             }
             let keep: &dyn Fn(&Path) -> bool = if is_built(entry) { &keep } else { &|_| true };
             let to = work.join(entry);
-            copy(&from, &to, keep).map_err(failed(&to))?;
+            copy(&from, &to, keep).map_err(io_error(COPY, &to))?;
         }
         Ok(())
     }
-}
-
-fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> VerifyError {
-    let (operation, path) = ("copy ignored files to", path.to_owned());
-    move |source| VerifyError::Io { operation, path, source }
 }
 
 /// Whether a build makes a path anew.

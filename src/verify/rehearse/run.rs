@@ -17,6 +17,7 @@ use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::classify::shell::{ShellCommand, scan};
 use crate::verify::classify::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::error::VerifyError;
+use crate::verify::git::GitRepo;
 use crate::verify::git::{TreeFiles, patch};
 use crate::verify::harness_at::written_at_start;
 use crate::verify::holdout::HoldOuts;
@@ -28,7 +29,6 @@ use crate::verify::proof_room::{ProofRoom, Shown};
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::proof_rules::ProofRules;
 use crate::verify::prove::{globs, may_change, prove};
-use crate::verify::repo::Repo;
 use crate::verify::room_lacks::{may_lack, room_lacks, setup_failed};
 use crate::verify::setup::RoomSetup;
 
@@ -39,7 +39,7 @@ const TIMES: usize = 3;
 #[derive(Clone, Copy)]
 pub struct Rehearsal<'a> {
     /// Where objects are.
-    pub repo: &'a dyn Repo,
+    pub repo: &'a GitRepo,
     /// The task's files.
     pub layout: &'a Layout,
     /// Which paths are harness by convention.

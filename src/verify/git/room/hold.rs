@@ -13,9 +13,9 @@ use git2::{Commit, ErrorCode, Index, Repository};
 
 use super::{Held, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
-use crate::sys::remove_tree;
-use crate::verify::error::VerifyError;
-use crate::verify::git::plain::{io_error, path, read_or_empty};
+use crate::sys::{remove_any, remove_tree};
+use crate::verify::error::{VerifyError, io_error};
+use crate::verify::git::plain::{path, read_or_empty};
 
 use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::git::edited::edited;
@@ -229,12 +229,7 @@ pub(super) fn remove(root: &Path, relative: &Path) -> std::io::Result<()> {
             Ok(_) | Err(_) => return Ok(()),
         }
     }
-    let at = root.join(relative);
-    match fs::symlink_metadata(&at) {
-        Ok(meta) if meta.is_dir() => remove_tree(&at)?,
-        Ok(_) => fs::remove_file(&at)?,
-        Err(_) => {}
-    }
+    remove_any(&root.join(relative))?;
     for above in relative.ancestors().skip(1).filter(|above| *above != Path::new("")) {
         if fs::remove_dir(root.join(above)).is_err() {
             break;

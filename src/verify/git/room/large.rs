@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use git2::{AttrCheckFlags, Repository};
 use sha2::{Digest as _, Sha256};
 
-use super::made::Made;
+use super::on_disk::Stat;
 use super::{PrivateRepo, failed, write};
-use crate::verify::error::VerifyError;
-use crate::verify::git::plain::io_error;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::status::{ENCODING, filter_of};
 use crate::verify::git::suspects::{Indexed, TICK, noted};
 
@@ -63,7 +62,7 @@ impl PrivateRepo {
     /// Records that a filter made these files: their current content is that of the commit.
     pub fn made(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            if let Some(made) = Made::of(&self.work.join(path)) {
+            if let Some(made) = Stat::of_file(&self.work.join(path)) {
                 self.made.insert(path.clone(), made);
             }
         }
@@ -101,7 +100,7 @@ impl PrivateRepo {
     /// Does a file still have the filter's output?
     pub(super) fn is_as_made(&self, path: &Path) -> bool {
         let made = self.made.get(path);
-        made.is_some_and(|made| Made::of(&self.work.join(path)).as_ref() == Some(made))
+        made.is_some_and(|made| Stat::of_file(&self.work.join(path)).as_ref() == Some(made))
     }
 
     /// A large file by its name, if it is here.
@@ -114,7 +113,7 @@ impl PrivateRepo {
             return Ok(Some(bytes));
         }
         let source = std::io::Error::other("its content is not what its name says");
-        Err(VerifyError::Io { operation: "read the large file", path: from, source })
+        Err(io_error("read the large file", &from)(source))
     }
 }
 

@@ -7,7 +7,6 @@
 
 mod hold;
 mod large;
-mod made;
 mod on_disk;
 mod patterns;
 mod source;
@@ -25,16 +24,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::{IndexEntryFlag, ObjectType, Repository, RepositoryInitOptions};
 use rustix::fs::OFlags;
 
-use self::made::Made;
-use self::on_disk::OnDisk;
+use self::on_disk::{OnDisk, Stat};
 pub use self::source::RoomSource;
 pub use self::tidied::Tidied;
-use super::plain::io_error;
 use crate::model::Oid;
-use crate::sys::remove_tree;
+use crate::sys::remove_any;
 use crate::verify::classify::TreeEdit;
 use crate::verify::commit_hooks::CommitHooks;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::master::copy;
 use crate::verify::not_fetched::NotFetched;
 
@@ -52,7 +49,7 @@ pub struct PrivateRepo {
     branch: String,
     held: Option<Held>,
     /// Files that a filter made from the commit, as they were then.
-    made: BTreeMap<PathBuf, Made>,
+    made: BTreeMap<PathBuf, Stat>,
     /// The state of the files when they matched the held commit.
     on_disk: OnDisk,
     /// Untracked files with patterns, and their contents.
@@ -200,11 +197,8 @@ impl PrivateRepo {
             if name == "objects" || is_written_over || name == "index" && keeps_index {
                 continue;
             }
-            let gone = match kind.is_dir() {
-                true if MOUNTED.iter().any(|it| name == *it) => empty(&path),
-                true => remove_tree(&path),
-                false => fs::remove_file(&path),
-            };
+            let is_mounted = kind.is_dir() && MOUNTED.iter().any(|it| name == *it);
+            let gone = if is_mounted { empty(&path) } else { remove_any(&path) };
             gone.map_err(io_error("remove", &path))?;
         }
         write(&self.git("HEAD"), format!("ref: {}\n", self.branch).as_bytes())?;
@@ -375,13 +369,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
 
 /// Removes everything in a folder.
 fn empty(folder: &Path) -> io::Result<()> {
-    fs::read_dir(folder)?.try_for_each(|entry| {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => remove_tree(&entry.path()),
-            false => fs::remove_file(entry.path()),
-        }
-    })
+    fs::read_dir(folder)?.try_for_each(|entry| remove_any(&entry?.path()))
 }
 
 /// Makes sure that a path is a folder and no link, through which the runner would write elsewhere.

@@ -57,6 +57,11 @@ pub(super) struct Stat {
 }
 
 impl Stat {
+    /// Of a regular file.
+    pub(super) fn of_file(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().filter(Metadata::is_file).map(|meta| Self::of(&meta))
+    }
+
     fn of(meta: &Metadata) -> Self {
         Self {
             id: (meta.dev(), meta.ino()),

@@ -12,9 +12,8 @@ use git2::Repository;
 
 use super::on_disk::Look;
 use super::{PrivateRepo, failed, write};
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::pattern_files;
-use crate::verify::git::plain::io_error;
 
 /// More than this of a file is not compared, in bytes.
 const LARGEST: u64 = 1 << 20;

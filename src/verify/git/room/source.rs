@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use git2::{ConfigEntry, Repository, Submodule};
 
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::alternates::alternates;
-use crate::verify::git::plain::{io_error, read_or_empty};
+use crate::verify::git::plain::read_or_empty;
 
 /// The settings that decide how a blob becomes a file.
 const CORE: [&str; 6] = [

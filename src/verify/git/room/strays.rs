@@ -7,7 +7,6 @@
 
 use std::ffi::OsString;
 use std::fs::{self, FileType};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
@@ -15,10 +14,9 @@ use git2::Repository;
 use super::on_disk::Look;
 use super::{PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
-use crate::sys::{open_folder, remove_tree};
-use crate::verify::error::VerifyError;
+use crate::sys::{open_folder, remove_any};
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::{PatternFile, pattern};
-use crate::verify::git::plain::io_error;
 
 /// libgit2 enters no more folders, one in the other, than 100.
 const DEEPEST: usize = 90;
@@ -115,17 +113,6 @@ impl PrivateRepo {
     }
 }
 
-/// Removes a file or a tree.
 fn remove(path: &Path) -> Result<(), VerifyError> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => remove_tree(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(io_error("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
+    remove_any(path).map_err(io_error("remove", path))
 }

@@ -17,7 +17,7 @@ use super::tidied::Tidied;
 use super::{Held, PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
 use crate::sys::open_up;
-use crate::verify::error::VerifyError;
+use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::is_read;
 use crate::verify::git::plain::path;
 
@@ -120,12 +120,11 @@ impl PrivateRepo {
             self.keep_open(repo);
             return Ok(());
         }
-        let gone =
-            |source| VerifyError::Io { operation: "put back", path: self.work.clone(), source };
+        let gone = io_error("put back", &self.work);
         let mut written = Vec::new();
         for change in &changed {
             // libgit2 leaves a file alone that has the size and the time of the index.
-            remove(&self.work, &change.path).map_err(gone)?;
+            remove(&self.work, &change.path).map_err(&gone)?;
             match change.kind {
                 ChangeKind::Added => {}
                 ChangeKind::Modified | ChangeKind::Deleted => written.push(change.path.clone()),
