@@ -14,29 +14,16 @@ fn changed(path: &str) -> Vec<PathChange> {
 
 fn check(owner: Option<&str>, status: CheckStatus) -> CheckResult {
     CheckResult {
-        runs: Vec::new(),
-        command: format!("sh {}.sh", owner.unwrap_or("all")),
         criteria: owner.map(key).into_iter().collect(),
         whole_task: owner.is_none(),
-        status,
-        millis: 1,
-        tests: Vec::new(),
-        output: String::new(),
+        ..CheckResult::new(format!("sh {}.sh", owner.unwrap_or("all")), status)
     }
 }
 
 /// A turn with nothing against it, proven by its check.
 fn good() -> Evidence {
-    let red = CheckStatus::Failed(1);
+    let ticked = TaskFileChange { focus_ticked: true, ..TaskFileChange::none(Attribution::Agent) };
     Evidence {
-        focus: key("one"),
-        task_file: TaskFileChange {
-            focus_ticked: true,
-            ..TaskFileChange::none(Attribution::Agent)
-        },
-        history: History::Straight,
-        in_progress: None,
-        secrets: Vec::new(),
         commits: vec![CommitSeen {
             id: Oid::new("0123456789abcdef0123456789abcdef01234567"),
             subject: "ralph(demo): one - work".into(),
@@ -45,37 +32,17 @@ fn good() -> Evidence {
             paths: changed("src/lib.txt"),
             formatting: false,
         }],
-        worked_before: false,
-        uncommitted: Vec::new(),
-        repositories: Vec::new(),
-        protected: Vec::new(),
-        human: Vec::new(),
-        human_committed: false,
-        state_files: Vec::new(),
-        guardrails: SignsChange::Unchanged,
-        state_uncommitted: Vec::new(),
-        settings: Vec::new(),
-        around: Vec::new(),
         progress: true,
-        progress_rewritten: false,
-        blocked_by: None,
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],
-        flaky: Vec::new(),
-        wrote: Vec::new(),
-        unmoved: Vec::new(),
-        put_back: None,
-        holdout: Vec::new(),
-        red_at_start: Vec::new(),
-        before: vec![check(Some("one"), red), check(None, CheckStatus::Passed)],
-        undecided: Vec::new(),
-        proven: Vec::new(),
+        before: vec![check(Some("one"), CheckStatus::Failed(1)), check(None, CheckStatus::Passed)],
+        ..Evidence::none(key("one"), ticked)
     }
 }
 
 type Spoil = (FindingKind, Weight, fn(&mut Evidence));
 
 /// Every way to spoil a turn, and the finding it leads to.
-const SPOILS: [Spoil; 27] = [
+const SPOILS: [Spoil; 28] = [
     (FindingKind::NotTicked, Weight::Fails, |e| e.task_file.focus_ticked = false),
     (FindingKind::OthersTicked, Weight::Fails, |e| e.task_file.others_ticked = vec![key("two")]),
     (FindingKind::Unticked, Weight::Fails, |e| e.task_file.unticked = vec![key("two")]),
@@ -104,6 +71,11 @@ const SPOILS: [Spoil; 27] = [
     (FindingKind::Uncommitted, Weight::Fails, |e| e.uncommitted = changed("a")),
     (FindingKind::CheckFailed, Weight::Fails, |e| e.checks[0].status = CheckStatus::Failed(1)),
     (FindingKind::CheckFailed, Weight::Fails, |e| e.checks[1].status = CheckStatus::TimedOut(9)),
+    // Another command ran in its place.
+    (FindingKind::CheckFailed, Weight::Fails, |e| {
+        e.checks[0].command.clear();
+        e.checks[0].criteria.clear();
+    }),
     (FindingKind::Regression, Weight::Fails, |e| {
         e.proven.push(key("zero"));
         e.checks.push(check(Some("zero"), CheckStatus::Failed(1)));

@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-
-use super::test_repo::{TestRepo, key};
+use super::test_repo::{TestRepo, one};
 use crate::model::{CheckResult, CheckStatus};
 use crate::verify::{
-    Branch, CheckOptions, Checks, Dirt, Fingerprints, PlannedCheck, Repo, ShellChecks, run_checks,
+    Branch, CheckOptions, Checks, Dirt, Fingerprints, PlannedCheck, ShellChecks, run_checks,
 };
 
 fn shell() -> ShellChecks {
@@ -214,7 +212,7 @@ async fn a_grandchild_that_left_the_group_does_not_hold_us_up() {
 }
 
 fn planned(command: &str) -> PlannedCheck {
-    PlannedCheck { command: command.into(), criteria: vec![key("one")], whole_task: false }
+    PlannedCheck { command: command.into(), criteria: vec![one()], whole_task: false }
 }
 
 #[tokio::test]
@@ -234,7 +232,7 @@ async fn what_checks_leave_is_told_and_tidied_up() {
     let options = CheckOptions::in_dir(&scene.root);
     let run = run_checks(&repo, &shell(), &plan, &options, &before, &human).await.expect("ran");
     let told: Vec<_> = run.results.iter().map(|r| (r.passed(), r.criteria.clone())).collect();
-    assert_eq!(told, [(true, vec![key("one")]), (false, vec![key("one")])]);
+    assert_eq!(told, [(true, vec![one()]), (false, vec![one()])]);
     assert_eq!(run.artefacts, BTreeSet::from([PathBuf::from("out/report")]));
     assert_eq!(run.put_back, [PathBuf::from("src/lib.txt"), "tests/check.sh".into()]);
     assert_eq!(scene.read("src/lib.txt"), "code\n");
@@ -242,16 +240,6 @@ async fn what_checks_leave_is_told_and_tidied_up() {
     // The human's file, and what was dirty before, are left as the check left them.
     assert_eq!(scene.read("README.md"), "the human's\nx\n");
     assert!(scene.read("tests/other.py").ends_with("z\n"));
-}
-
-/// Fails the test if it is asked.
-struct Nobody;
-
-#[async_trait]
-impl Checks for Nobody {
-    async fn run(&self, command: &str, _options: &CheckOptions) -> CheckResult {
-        panic!("{command} was run")
-    }
 }
 
 #[tokio::test]
@@ -265,15 +253,4 @@ async fn a_humans_file_is_not_put_back_even_where_it_was_clean() {
     let run = run_checks(&repo, &shell(), &plan, &options, &before, &human).await.expect("ran");
     assert!(run.put_back.is_empty());
     assert_eq!(scene.read("README.md"), "hello\nx\n");
-}
-
-#[tokio::test]
-async fn an_empty_plan_costs_nothing() {
-    let scene = TestRepo::new();
-    let repo = scene.repo();
-    let before = repo.status().expect("status");
-    let options = CheckOptions::in_dir(&scene.root);
-    let human = Fingerprints::default();
-    let run = run_checks(&repo, &Nobody, &[], &options, &before, &human).await.expect("ran");
-    assert!(run.results.is_empty());
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::test_repo::TestRepo;
-use crate::verify::{Identity, Repo as _};
+use crate::verify::Identity;
 
 const PATHS: [&str; 2] = ["tasks/demo/state.json", "tasks/demo/activity.log"];
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::test_repo::TestRepo;
-use crate::verify::{GitRepo, Identity, Repo as _};
+use crate::verify::{GitRepo, Identity};
 
 /// libgit2 would write the files that they lead to.
 #[test]

@@ -6,34 +6,11 @@ use std::path::{Path, PathBuf};
 use super::test_repo::{FOLDER, TestRepo, git_in, layout};
 use crate::model::ChangeKind;
 use crate::verify::{
-    Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem, SigningKey, VerifyError,
+    Branch, Dirt, Fingerprint, GitRepo, Layout, RepoProblem, SigningKey, VerifyError,
 };
 
 fn problem(scene: &TestRepo) -> RepoProblem {
     scene.preflight(Branch::Current, Dirt::Refuse).expect_err("a problem")
-}
-
-#[test]
-fn no_repository() {
-    let dir = tempfile::TempDir::new().expect("temporary directory");
-    let problem = GitRepo::discover(dir.path()).expect_err("none");
-    assert!(matches!(problem, RepoProblem::None { .. }), "{problem}");
-    assert!(problem.hint().contains("git init"));
-}
-
-#[test]
-fn a_bare_repository() {
-    let scene = TestRepo::new();
-    scene.git(&["clone", "-q", "--bare", ".", "../bare"]);
-    let problem = GitRepo::discover(&scene.root.join("../bare")).expect_err("bare");
-    assert!(matches!(problem, RepoProblem::Bare { .. }), "{problem}");
-}
-
-#[test]
-fn no_commit_yet() {
-    let scene = TestRepo::empty();
-    scene.write("tasks/demo/TASK.md", "- [ ] one\n");
-    assert!(matches!(problem(&scene), RepoProblem::Unborn));
 }
 
 #[test]
@@ -150,72 +127,6 @@ fn a_linked_worktree_is_a_repository_of_its_own() {
     let ready = linked.preflight(&layout(), Branch::Current, Dirt::Refuse).expect("ready");
     assert_eq!(ready.checkpoint.branch, "refs/heads/side");
     assert!(scene.read(".git/info/exclude").ends_with(".ralph/runs/\n"));
-}
-
-#[test]
-fn the_environment_of_git_has_no_say() {
-    // A child with a hostile environment runs this very test binary.
-    if let Ok(root) = std::env::var("VERIFY_TEST_ROOT") {
-        let repo = GitRepo::discover(Path::new(&root)).expect("found");
-        assert_eq!(repo.root(), Path::new(&root));
-        assert!(repo.status().expect("status").all().is_empty());
-        return;
-    }
-    let scene = TestRepo::new();
-    let other = TestRepo::new();
-    other.write("dirt", "x");
-    let name = std::thread::current().name().expect("a test's thread has its name").to_owned();
-    let output = std::process::Command::new(std::env::current_exe().expect("this binary"))
-        .args(["--exact", &name])
-        .env("VERIFY_TEST_ROOT", &scene.root)
-        .env("GIT_DIR", other.root.join(".git"))
-        .env("GIT_WORK_TREE", &other.root)
-        .env("GIT_INDEX_FILE", other.root.join("nowhere"))
-        .output()
-        .expect("started");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-}
-
-#[test]
-fn operations_in_progress_are_named() {
-    let cases: [(&str, &[&str]); 4] = [
-        ("merge", &["merge", "other"]),
-        ("rebase", &["rebase", "other"]),
-        ("cherry-pick", &["cherry-pick", "other"]),
-        ("revert", &["revert", "--no-edit", "HEAD~1"]),
-    ];
-    for (what, command) in cases {
-        let scene = TestRepo::new();
-        scene.git(&["checkout", "-qb", "other"]);
-        scene.write("src/lib.txt", "theirs\n");
-        scene.commit_all("theirs");
-        scene.git(&["checkout", "-q", "main"]);
-        scene.write("src/lib.txt", "ours\n");
-        scene.commit_all("ours");
-        scene.write("src/lib.txt", "ours again\n");
-        scene.commit_all("ours again");
-        assert!(!scene.try_git(command).0, "{what} should conflict");
-        let found = problem(&scene);
-        assert!(
-            matches!(found, RepoProblem::InProgress { what: named, .. } if named == what),
-            "{what}: {found}"
-        );
-        assert!(found.hint().contains("--abort"));
-    }
-    let scene = TestRepo::new();
-    scene.git(&["bisect", "start"]);
-    let found = problem(&scene);
-    assert!(matches!(found, RepoProblem::InProgress { what: "bisect", .. }), "{found}");
-}
-
-#[test]
-fn a_locked_index_is_named_with_its_path() {
-    let scene = TestRepo::new();
-    scene.write(".git/index.lock", "");
-    let found = problem(&scene);
-    assert!(matches!(found, RepoProblem::Locked { .. }), "{found}");
-    assert!(found.to_string().contains(".git/index.lock"));
 }
 
 #[test]
@@ -416,20 +327,6 @@ fn nobody_is_an_identity_only_if_git_says_so() {
 }
 
 #[test]
-fn a_given_identity_is_what_git_commits_as() {
-    let scene = TestRepo::new();
-    let runner = crate::verify::Identity::of_the_runner();
-    let output = std::process::Command::new("git")
-        .args(["var", "GIT_AUTHOR_IDENT"])
-        .current_dir(&scene.root)
-        .envs(runner.environment())
-        .output()
-        .expect("git starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.starts_with("ralph-copilot <ralph-copilot@localhost> "), "{said}");
-}
-
-#[test]
 fn hooks_and_settings_are_listed_for_the_human() {
     let scene = TestRepo::new();
     scene.write(".github/hooks/guard.json", "{}");
@@ -439,15 +336,6 @@ fn hooks_and_settings_are_listed_for_the_human() {
     let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
     let listed: Vec<_> = ready.hooks_and_settings().collect();
     assert_eq!(listed, [Path::new(".git/hooks/pre-commit"), Path::new(".github/hooks/guard.json")]);
-}
-
-#[test]
-fn an_index_of_a_kind_we_cannot_read_is_named() {
-    let scene = TestRepo::new();
-    scene.git(&["update-index", "--split-index"]);
-    let found = problem(&scene);
-    assert!(matches!(found, RepoProblem::Unsupported { .. }), "{found}");
-    assert!(found.hint().contains("split"));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::test_repo::{TestRepo, layout};
 use crate::model::Oid;
 use crate::verify::{
-    Branch, CheckOptions, Dirt, EntryKind, MasterFolder, PlannedCheck, ProofRooms, Repo as _,
-    RoomFolders, SeenAt, ShellChecks, Shown, TreeEdit, Warmth,
+    Branch, CheckOptions, Dirt, EntryKind, MasterFolder, PlannedCheck, ProofRoom, ProofRooms,
+    RoomCheck, RoomFolders, SeenAt, ShellChecks, Shown, TreeEdit, VerifyError, Warmth,
 };
 
 pub(super) fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
@@ -23,8 +23,22 @@ pub(super) fn head(scene: &TestRepo) -> Oid {
     Oid::new(scene.head())
 }
 
-fn planned(command: &str) -> PlannedCheck {
-    PlannedCheck { command: command.into(), criteria: Vec::new(), whole_task: false }
+fn run_in(
+    room: &mut ProofRoom,
+    shown: Shown<'_>,
+    commands: &[&str],
+) -> Result<Vec<RoomCheck>, VerifyError> {
+    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
+    let twice: Vec<String> = commands.iter().map(|&command| command.to_owned()).collect();
+    let planned = twice.iter().map(|command| PlannedCheck {
+        command: command.clone(),
+        criteria: Vec::new(),
+        whole_task: false,
+    });
+    let planned: Vec<_> = planned.collect();
+    let options = CheckOptions { twice, ..CheckOptions::in_dir("/") };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("built").block_on(room.run(shown, &planned, &shell, &options))
 }
 
 pub(super) fn run_on(
@@ -33,16 +47,9 @@ pub(super) fn run_on(
     edits: &[TreeEdit],
     commands: &[&str],
 ) -> Vec<String> {
-    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
-    let planned: Vec<_> = commands.iter().map(|command| planned(command)).collect();
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
-    let room = rooms.warm().expect("a room");
-    let twice = commands.iter().map(|&command| command.to_owned()).collect();
-    let options = CheckOptions { twice, ..CheckOptions::in_dir("/") };
-    let ran = runtime.block_on(room.run(Shown { commit, edits }, &planned, &shell, &options));
-    let ran = ran.expect("ran");
-    ran.iter()
+    let ran = run_in(rooms.warm().expect("a room"), Shown { commit, edits }, commands);
+    ran.expect("ran")
+        .iter()
         .map(|it| {
             let changed: Vec<_> =
                 it.changed.iter().map(|change| change.path.display().to_string()).collect();
@@ -262,12 +269,8 @@ fn the_last_proof_starts_without_build_output() {
     scene.write("run.log", "kept\n");
     let mut rooms = rooms(&scene, Dirt::Refuse);
     let mut room = rooms.fresh(Warmth::Cold).expect("a room");
-    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
-    let (commit, planned) = (head(&scene), [planned("test ! -e build && cat run.log")]);
-    let shown = Shown { commit: &commit, edits: &[] };
-    let ran = runtime.block_on(room.run(shown, &planned, &shell, &CheckOptions::in_dir("/")));
+    let (commit, command) = (head(&scene), "test ! -e build && cat run.log");
+    let ran = run_in(&mut room, Shown { commit: &commit, edits: &[] }, &[command]);
     assert_eq!(ran.expect("ran")[0].result.output, "kept\n");
 }
 
@@ -278,12 +281,8 @@ fn every_room_is_at_the_same_path_and_the_warm_one_comes_back() {
     let mut rooms = rooms(&scene, Dirt::Refuse);
     let commit = head(&scene);
     let said = run_on(&mut rooms, &commit, &[], &["pwd; cat build/app; echo new > build/app"]);
-    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
-    let (shown, planned) = (Shown { commit: &commit, edits: &[] }, [planned("pwd; ls build")]);
     let mut other = rooms.fresh(Warmth::Cold).expect("a room");
-    let ran = runtime.block_on(other.run(shown, &planned, &shell, &CheckOptions::in_dir("/")));
+    let ran = run_in(&mut other, Shown { commit: &commit, edits: &[] }, &["pwd; ls build"]);
     let output = &ran.expect("ran")[0].result.output;
     let path = output.lines().next().expect("a path");
     assert!(output.contains("ls:"), "{output}");
@@ -301,17 +300,6 @@ fn what_the_human_left_is_shown_with_every_commit() {
     let said =
         run_on(&mut rooms, &head(&scene), &[], &["cat src/lib.txt notes; test ! -e README.md"]);
     assert_eq!(said, ["green  mine\nmine too"]);
-}
-
-#[test]
-fn a_check_that_is_green_once_is_flaky() {
-    let scene = TestRepo::new();
-    let outside = tempfile::tempdir().expect("a folder");
-    let seen = outside.path().join("seen");
-    let once = format!("test ! -e {0} && touch {0}", seen.display());
-    let said = run(&scene, &[&once, "true"]);
-    assert!(said[0].starts_with("flaky"), "{}", said[0]);
-    assert_eq!(said[1], "green");
 }
 
 #[test]
@@ -342,14 +330,8 @@ fn an_object_with_another_content_than_its_name_is_not_used() {
     let mut rooms = rooms(&scene, Dirt::Refuse);
     fs::set_permissions(at(&blob), fs::Permissions::from_mode(0o644)).expect("set");
     fs::copy(at(&other), at(&blob)).expect("forged");
-    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
-    let commit = head(&scene);
-    let shown = Shown { commit: &commit, edits: &[] };
-    let room = rooms.warm().expect("a room");
-    let ran =
-        runtime.block_on(room.run(shown, &[planned("true")], &shell, &CheckOptions::in_dir("/")));
+    let shown = Shown { commit: &head(&scene), edits: &[] };
+    let ran = run_in(rooms.warm().expect("a room"), shown, &["true"]);
     let error = ran.expect_err("forged").to_string();
     assert!(error.contains("bring a commit into the proof room"), "{error}");
 }

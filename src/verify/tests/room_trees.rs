@@ -7,7 +7,7 @@ use super::room::{head, rooms, run_on};
 use super::test_repo::{TestRepo, git_in};
 use crate::verify::classify::{EntryKind, SourceTree as _, TreeEdit};
 use crate::verify::not_fetched::NotFetched;
-use crate::verify::repo::{Dirt, Repo as _};
+use crate::verify::repo::Dirt;
 
 #[test]
 fn a_file_takes_the_place_of_a_folder_and_a_folder_that_of_a_file() {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::test_repo::TestRepo;
-use crate::verify::{GitRepo, Identity, Repo as _};
+use crate::verify::{GitRepo, Identity};
 
 /// Longer than the clock of files stands still: only then does a file's time decide.
 const SETTLED: Duration = Duration::from_millis(50);

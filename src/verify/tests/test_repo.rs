@@ -7,18 +7,14 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::model::{
-    Attribution, CheckResult, CheckStatus, Checkpoint, Criterion, CriterionKey, Evidence, Task,
-    TaskEdit, TaskFileChange, TaskSettings, Verdict, VerifyCommand,
-};
+use crate::model::{Checkpoint, CriterionKey, Evidence, Task, TaskEdit, TaskFileChange, Verdict};
 use crate::verify::{
-    Branch, Collected, CommitsAlone, Dirt, Fingerprints, GitRepo, Inputs, JudgeRules, Layout,
-    Preflight, Protection, Repo, RepoProblem, StateFiles, TASK, collect, judge,
+    Branch, CommitsAlone, Dirt, Fingerprints, GitRepo, Inputs, JudgeRules, Layout, Preflight,
+    Protection, RepoProblem, StateFiles, TASK, collect, judge,
 };
 
 pub(super) const FOLDER: &str = "tasks/demo";
 pub(super) const TASK_MD: &str = "# Demo\n\n- [ ] one\n- [ ] two\n- [x] zero\n";
-pub(super) const DATE: &str = "2026-01-17";
 
 /// A repository on the branch `main` with one commit.
 pub(super) struct TestRepo {
@@ -125,23 +121,12 @@ impl TestRepo {
             repo.preflight(&layout(), Branch::Current, Dirt::Protect).expect("a usable repository");
         TurnBegun {
             scene: self,
-            checkpoint: preflight.checkpoint.clone(),
-            origin: preflight.checkpoint.clone(),
+            checkpoint: preflight.checkpoint,
             state: StateFiles::read(&self.root, &layout()).expect("state files"),
             settings: preflight.settings,
             human: preflight.human,
-            artefacts: BTreeSet::new(),
-            protect: Vec::new(),
-            verify: Vec::new(),
             writes: Vec::new(),
-            undecided: Vec::new(),
-            command_ran: false,
             sealed: false,
-            before: Vec::new(),
-            after: Vec::new(),
-            proven: Vec::new(),
-            worked_before: false,
-            commits_alone: CommitsAlone::Accepted,
         }
     }
 
@@ -180,161 +165,58 @@ pub(super) fn layout() -> Layout {
     Layout::new("demo", FOLDER)
 }
 
-pub(super) fn key(text: &str) -> CriterionKey {
-    CriterionKey { text: text.into(), occurrence: 0 }
-}
-
-pub(super) fn check(command: &str, owner: Option<&str>, status: CheckStatus) -> CheckResult {
-    CheckResult {
-        runs: Vec::new(),
-        command: command.into(),
-        criteria: owner.map(key).into_iter().collect(),
-        whole_task: owner.is_none(),
-        status,
-        millis: 1,
-        tests: Vec::new(),
-        output: String::new(),
-    }
+pub(super) fn one() -> CriterionKey {
+    CriterionKey { text: "one".into(), occurrence: 0 }
 }
 
 /// A turn between its checkpoint and its verdict; the focus is always `one`.
 pub(super) struct TurnBegun<'a> {
-    pub(super) scene: &'a TestRepo,
+    scene: &'a TestRepo,
     pub(super) checkpoint: Checkpoint,
-    pub(super) origin: Checkpoint,
     pub(super) state: StateFiles,
-    pub(super) settings: Fingerprints,
+    settings: Fingerprints,
     pub(super) human: Fingerprints,
-    pub(super) artefacts: BTreeSet<PathBuf>,
-    pub(super) protect: Vec<String>,
-    pub(super) verify: Vec<String>,
     pub(super) writes: Vec<PathBuf>,
-    pub(super) undecided: Vec<String>,
-    pub(super) command_ran: bool,
     pub(super) sealed: bool,
-    pub(super) before: Vec<CheckResult>,
-    pub(super) after: Vec<CheckResult>,
-    pub(super) proven: Vec<CriterionKey>,
-    pub(super) worked_before: bool,
-    pub(super) commits_alone: CommitsAlone,
 }
 
 impl TurnBegun<'_> {
-    /// The agent wrote TASK.md by a tool call that was allowed.
-    pub(super) fn wrote_task(&mut self) {
-        self.writes.push(self.scene.root.join(FOLDER).join("TASK.md"));
-    }
-
-    pub(super) fn collect(&self) -> Collected {
-        let repo = self.scene.repo();
-        let protection = Protection::of(&self.task()).expect("good globs");
+    pub(super) fn evidence(&self) -> Evidence {
         let file = layout().file(TASK);
         let now = StateFiles::read(&self.scene.root, &layout()).expect("read");
         let bytes = |files: &StateFiles| files.bytes(&file).unwrap_or_default().to_vec();
         let (before, after) = (bytes(&self.state), bytes(&now));
-        let edits = [TaskEdit { before, after, unseen: self.command_ran }];
+        let ticked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("[x] one");
+        let compare = |_: &[u8], after: &[u8], by| TaskFileChange {
+            focus_ticked: ticked(after),
+            ..TaskFileChange::none(by)
+        };
         let inputs = Inputs {
             layout: &layout(),
-            focus: &key("one"),
+            focus: &one(),
             checkpoint: &self.checkpoint,
-            origin: &self.origin.head,
+            origin: &self.checkpoint.head,
             state: &self.state,
             settings: &self.settings,
             human: &self.human,
-            artefacts: &self.artefacts,
-            protection: &protection,
+            artefacts: &BTreeSet::new(),
+            protection: &Protection::of(&Task::default()).expect("no globs"),
             writes: &self.writes,
             sealed: self.sealed,
-            edits: &edits,
-            undecided: &self.undecided,
+            edits: &[TaskEdit { before, after, unseen: false }],
+            undecided: &[],
             secret: &|path, _| path.ends_with(".env"),
-            date: DATE,
-            before: &self.before,
-            proven: &self.proven,
-            worked_before: self.worked_before,
+            date: "2026-01-17",
+            before: &[],
+            proven: &[],
+            worked_before: false,
             compare: &compare,
         };
-        let mut collected = collect(&repo, &inputs).expect("evidence");
-        collected.evidence.checks = self.after.clone();
-        collected
-    }
-
-    pub(super) fn evidence(&self) -> Evidence {
-        self.collect().evidence
+        collect(&self.scene.repo(), &inputs).expect("evidence").evidence
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        let rules = JudgeRules { layout: &layout(), commits_alone: self.commits_alone };
+        let rules = JudgeRules { layout: &layout(), commits_alone: CommitsAlone::Accepted };
         judge(&self.evidence(), &rules)
-    }
-
-    fn task(&self) -> Task {
-        let verify = self
-            .verify
-            .iter()
-            .map(|command| VerifyCommand { command: command.clone(), line: 1 })
-            .collect();
-        Task {
-            name: "demo".into(),
-            title: None,
-            criteria: vec![Criterion {
-                key: key("one"),
-                line: 3,
-                column: 3,
-                checked: false,
-                mark: 0,
-                verify,
-                recipe: None,
-                may_change: Vec::new(),
-                id: None,
-                after: Vec::new(),
-            }],
-            settings: TaskSettings { protect: self.protect.clone(), ..TaskSettings::default() },
-            source: String::new(),
-            diagnostics: Vec::new(),
-        }
-    }
-}
-
-/// A comparison that knows as much of TASK.md as these tests write.
-pub(super) fn compare(before: &[u8], after: &[u8], by: Attribution) -> TaskFileChange {
-    fn boxes(text: &[u8]) -> Vec<(CriterionKey, bool)> {
-        String::from_utf8_lossy(text)
-            .lines()
-            .filter_map(|line| {
-                let ticked = line.starts_with("- [x] ");
-                (ticked || line.starts_with("- [ ] ")).then(|| (key(&line[6..]), ticked))
-            })
-            .collect()
-    }
-    fn rest(text: &[u8]) -> Vec<String> {
-        let text = String::from_utf8_lossy(text).into_owned();
-        text.lines().filter(|line| !line.starts_with("- [")).map(str::to_owned).collect()
-    }
-    let (old, new) = (boxes(before), boxes(after));
-    let find = |all: &[(CriterionKey, bool)], key: &CriterionKey| {
-        all.iter().find(|(other, _)| other == key).map(|(_, ticked)| *ticked)
-    };
-    let turned = |from: bool, to: bool| -> Vec<CriterionKey> {
-        old.iter()
-            .filter(|(key, ticked)| *ticked == from && find(&new, key) == Some(to))
-            .map(|(key, _)| key.clone())
-            .collect()
-    };
-    let missing = |from: &[(CriterionKey, bool)], to: &[(CriterionKey, bool)]| {
-        from.iter().filter(|(key, _)| find(to, key).is_none()).map(|(k, _)| k.clone()).collect()
-    };
-    let ticked = turned(false, true);
-    TaskFileChange {
-        by,
-        focus_ticked: ticked.contains(&key("one")),
-        others_ticked: ticked.into_iter().filter(|other| *other != key("one")).collect(),
-        unticked: turned(true, false),
-        removed: missing(&old, &new),
-        added: missing(&new, &old),
-        verify_changed: false,
-        text_changed: rest(before) != rest(after),
-        reformatted: false,
-        unreadable: None,
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::test_repo::{TestRepo, layout};
 use crate::model::{ChangeKind, History, PathChange};
-use crate::verify::{Fingerprints, Identity, Repo, VerifyError};
+use crate::verify::{Fingerprints, Identity};
 
 fn change(path: &str, kind: ChangeKind) -> PathChange {
     PathChange { path: path.into(), kind }
@@ -28,7 +28,6 @@ fn every_kind_of_change_is_seen_once() {
     scene.write("both", "two\n");
     scene.git(&["update-index", "--chmod=+x", "mode"]);
     scene.remove("linked");
-    #[cfg(unix)]
     std::os::unix::fs::symlink("staged", scene.root.join("linked")).expect("linked");
     scene.remove("gone");
     scene.git(&["rm", "-q", "--cached", "uncached"]);
@@ -191,7 +190,6 @@ fn a_commit_of_paths_takes_nothing_else_along() {
     // Hooks and signatures must have no say.
     scene.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     scene.git(&["config", "commit.gpgSign", "true"]);
-    #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let hook = scene.root.join(".git/hooks/pre-commit");
@@ -219,18 +217,6 @@ fn a_commit_of_paths_takes_nothing_else_along() {
 }
 
 #[test]
-fn a_commit_is_refused_on_no_branch() {
-    let scene = TestRepo::new();
-    scene.git(&["checkout", "-q", "--detach"]);
-    scene.write("x", "x");
-    let error = scene
-        .repo()
-        .commit_paths("refs/heads/main", &["x".into()], "m", &Identity::of_the_runner())
-        .expect_err("detached");
-    assert!(matches!(error, VerifyError::NoBranch { .. }), "{error}");
-}
-
-#[test]
 fn line_ends_are_stored_as_git_would() {
     let scene = TestRepo::new();
     scene.git(&["config", "core.autocrlf", "input"]);
@@ -242,7 +228,6 @@ fn line_ends_are_stored_as_git_would() {
     assert_eq!(scene.porcelain(), "");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_in_a_files_place_is_committed_as_a_link() {
     let scene = TestRepo::new();
