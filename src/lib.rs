@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod recipe;
 pub mod report;
 pub mod sandbox;
+pub mod shell;
 pub mod sys;
 pub mod task;
 pub mod verify;

@@ -107,7 +107,6 @@ use self::args::{Cli, Command, HoldoutCommand};
 use self::failure::Failure;
 use self::json_error::{JsonError, misunderstood};
 use self::print::{RedactedLog, annotate, complain};
-use crate::guard::GUARD_THREAD;
 pub use exit::document;
 
 /// Parses, runs, and gives the exit code.
@@ -151,7 +150,7 @@ pub fn main() -> ProcessExit {
 fn keep_the_guard_quiet() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(GUARD_THREAD) {
+        if std::thread::current().name() != Some(crate::shell::THREAD) {
             usual(panic);
         }
     }));

@@ -42,7 +42,6 @@ mod trees;
 pub use committed::committed_secret;
 pub use explain::Explained;
 pub use files::{FileKind, Files, OsFiles};
-pub use line::THREAD as GUARD_THREAD;
 pub use offered::{OfferedKind, OfferedTool, decide_offered};
 pub use places::{agent_setting, is_system, task_file};
 pub use policy::{Allow, Approval, Globs, Policy, TickRule};

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::classify::shell::scan;
-use super::classify::wrappers::unwrapped;
+use super::classify::scan;
 use crate::model::{CheckResult, CheckStatus};
+use crate::shell::unwrapped;
 
 /// How the shell that reads a check begins its lines, and what follows.
 static SHELL: LazyLock<Regex> = LazyLock::new(|| {

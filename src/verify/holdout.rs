@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use super::broken_line::{syntax_error, unknown_program};
-use super::classify::shell::scan;
+use super::classify::scan;
 use super::classify::{EntryKind, TreeEdit};
 use super::error::VerifyError;
 use super::plan::PlannedCheck;

@@ -6,7 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::classify::shell::scan;
+use super::classify::scan;
 
 /// The paths.
 pub(super) fn made_by_line(line: &str) -> Vec<PathBuf> {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use globset::Glob;
 
-use super::classify::shell::scan;
-use super::classify::wrappers::unwrapped;
+use super::classify::scan;
 use super::classify::{Role, SourceTree, Table};
 use super::runner::{TestRunner, runner};
+use crate::shell::unwrapped;
 
 /// Options that change the folder in which a tool looks.
 const ELSEWHERE: [&str; 9] = [

@@ -9,9 +9,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::classify::SourceTree;
-use super::classify::shell::{ShellCommand, scan};
-use super::classify::wrappers::unwrapped;
+use super::classify::scan;
 use super::runner::runner;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
 
 /// Options of runners whose value chooses tests by their names.
 const CHOOSES: [&str; 9] =

@@ -5,18 +5,10 @@
 //! known values of its words. This finds plain intent. It does not try to find hidden intent; the
 //! sandbox is there for that.
 
-use brush_parser::{ParserOptions, Token, ast};
+use brush_parser::ast;
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
-
-/// Parentheses and `case` clauses that may be open at a time: the parser tries each of them twice
-/// when something inside does not parse.
-const MOST_PARENS: usize = 12;
-const MOST_CASES: usize = 8;
-
-/// Words and operators, and keywords that nest, in one line.
-const MOST_TOKENS: usize = 30_000;
-const MOST_KEYWORDS: usize = 600;
+use crate::shell::{closing, nested, parse};
 
 /// How deep substitutions may nest.
 const MOST_DEPTH: usize = 8;
@@ -360,92 +352,4 @@ fn branches(scripts: Vec<Script>) -> PipelinePart {
 
 fn unknown() -> Word {
     Word { pieces: vec![Piece::Unknown { quoted: false }] }
-}
-
-/// Where a quote is closed, or the end.
-fn closing(chars: &[char], from: usize, quote: char) -> usize {
-    chars.iter().skip(from).position(|c| *c == quote).map_or(chars.len(), |at| from + at)
-}
-
-/// Where a bracket that opens at a place is closed, or the end.
-fn nested(chars: &[char], from: usize, open: char, close: char) -> usize {
-    let mut depth = 0_usize;
-    let mut at = from;
-    while at < chars.len() {
-        match chars[at] {
-            '\\' => at += 1,
-            '\'' => at = closing(chars, at + 1, '\''),
-            c if c == open => depth += 1,
-            c if c == close => {
-                depth -= 1;
-                if depth == 0 {
-                    return at;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    chars.len()
-}
-
-/// Parses a line, unless it is of a shape that the parser would not survive.
-fn parse(line: &str) -> Option<ast::Program> {
-    if has_computed_end_word(line) {
-        return None;
-    }
-    let options = ParserOptions::default();
-    let tokens = brush_parser::uncached_tokenize_str(line, &options.tokenizer_options()).ok()?;
-    if is_too_deep(&tokens) {
-        return None;
-    }
-    brush_parser::parse_tokens(&tokens, &options).ok()
-}
-
-/// Whether a substitution stands in the word that ends a here-document. The tokenizer does not
-/// come back from one that is not closed, and takes all memory meanwhile.
-fn has_computed_end_word(line: &str) -> bool {
-    line.match_indices("<<").any(|(at, operator)| {
-        let rest = line[at + operator.len()..].trim_start_matches(['-', ' ', '\t', '\\', '\n']);
-        let mut quote = None;
-        let mut dollar = false;
-        for c in rest.chars() {
-            match (quote, c) {
-                (Some(open), _) if open == c => quote = None,
-                (None, '(' | '[') if dollar => return true,
-                (None, '"' | '\'') => quote = Some(c),
-                (None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>') => return false,
-                (None | Some(_), _) => {}
-            }
-            dollar = c == '$';
-        }
-        false
-    })
-}
-
-/// Whether the nesting is more than the parser would survive.
-fn is_too_deep(tokens: &[Token]) -> bool {
-    let (mut parens, mut cases, mut keywords) = (0_usize, 0_usize, 0_usize);
-    for token in tokens {
-        match token {
-            Token::Operator(operator, _) => match operator.as_str() {
-                "(" => parens += 1,
-                ")" => parens = parens.saturating_sub(1),
-                _ => {}
-            },
-            Token::Word(word, _) => match word.as_str() {
-                "case" => cases += 1,
-                "esac" => cases = cases.saturating_sub(1),
-                "if" | "while" | "until" | "for" | "select" | "{" | "[[" | "!" | "time"
-                | "coproc" | "function" => {
-                    keywords += 1;
-                }
-                _ => {}
-            },
-        }
-        if parens > MOST_PARENS || cases > MOST_CASES || keywords > MOST_KEYWORDS {
-            return true;
-        }
-    }
-    tokens.len() > MOST_TOKENS
 }

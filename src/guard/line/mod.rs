@@ -26,19 +26,10 @@ use super::denial::Denial;
 use super::explain::ExplainedParts;
 use super::files::Files;
 use super::policy::Policy;
+use crate::shell::{MOST_BRACKETS, brackets, deep};
 
 /// Longest line that is looked at, in bytes.
 const MOST_BYTES: usize = 256 * 1024;
-
-/// Stack of the thread that looks through a line, and what one open substitution may need of it.
-const STACK: usize = 16 * 1024 * 1024;
-const STACK_EACH: usize = 24 * 1024;
-
-/// Substitutions of one line.
-const MOST_SUBSTITUTIONS: usize = 4000;
-
-/// The name of that thread. A fault of the parser there is a denial, and its message is not shown.
-pub const THREAD: &str = "guard";
 
 /// Judges a line as bash would run it in the policy's folder, and shows `seen` every part that was
 /// looked at. Returns what would be written.
@@ -55,24 +46,12 @@ pub(super) fn judge(
         return Err(Denial::new("shell.too-long", "the line is longer than 256 KiB")
             .instead("split it into several calls, or use the file tools"));
     }
-    let opened = line.bytes().filter(|byte| matches!(byte, b'(' | b'{' | b'[' | b'`')).count();
-    if opened > MOST_SUBSTITUTIONS {
+    if brackets(line) > MOST_BRACKETS {
         return Err(Denial::new("shell.too-long", "the line has too many brackets")
             .instead("split it into several calls, or use the file tools"));
     }
-    std::thread::scope(|scope| {
-        // Neither a deep line nor a fault in a parser can take the runner down.
-        let worker = std::thread::Builder::new()
-            .name(THREAD.to_owned())
-            .stack_size(STACK + opened * STACK_EACH)
-            .spawn_scoped(scope, || looked_at(line, policy, files, seen));
-        match worker.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(judged)) => judged,
-            Ok(Err(_)) | Err(_) => {
-                Err(Denial::new("shell.unparsed", "the line could not be checked"))
-            }
-        }
-    })
+    deep(line, || looked_at(line, policy, files, seen))
+        .unwrap_or_else(|| Err(Denial::new("shell.unparsed", "the line could not be checked")))
 }
 
 fn looked_at(

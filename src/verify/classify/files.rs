@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::paths::{folder, normal};
+
 /// A tree of files, read lazily: a commit or a checkout.
 pub trait SourceTree {
     /// Every file by its path relative to the root.
@@ -43,4 +45,20 @@ pub enum EntryKind {
 /// A file's content as text, with replacements for invalid UTF-8.
 pub(super) fn text(files: &dyn SourceTree, path: &Path) -> Option<String> {
     files.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Most links that are followed for one path.
+const MOST_LINKS: usize = 40;
+
+/// The target of a path when all links in it are followed. `None` if it is outside the tree.
+pub(in crate::verify) fn link_target(tree: &dyn SourceTree, path: &Path) -> Option<PathBuf> {
+    let is_link =
+        |path: &&Path| tree.paths().get(*path).is_some_and(|it| it.kind == EntryKind::Link);
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Some(link) = path.ancestors().filter(is_link).last() else { return Some(path) };
+        let target = folder(link).join(text(tree, link)?);
+        path = normal(&target.join(path.strip_prefix(link).ok()?))?;
+    }
+    None
 }

@@ -11,13 +11,15 @@ use std::sync::LazyLock;
 use globset::{Glob, GlobBuilder};
 use regex::Regex;
 
+use super::compared::scan;
 use super::files::{EntryKind, SourceTree, text};
 use super::paths::{folder, inside, normal, sounds_in};
-use super::programs::{Program, name_of, program};
+use super::programs::{Program, program};
 use super::recipes;
-use super::shell::{ShellCommand, scan};
 use super::table::{Table, has_code, language};
-use super::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::name_of;
+use crate::shell::unwrapped;
 
 /// The files that the checks run and look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::compared::scan;
 use super::paths::{inside, normal};
-use super::programs::{lists, name_of};
-use super::shell::{ShellCommand, scan};
-use super::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
+use crate::shell::{lists, name_of};
 
 /// Programs that only read. Linters and compilers have configuration, which is no work.
 const READERS: &str = "

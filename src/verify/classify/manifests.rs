@@ -11,6 +11,7 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use super::makefile::{self, Chunk, LineKind};
 use super::paths::{extension, file_name};
+use crate::shell::lists;
 
 /// Tables of TOML that say how things run. `*` is every member of the start.
 const TOML_PARTS: [&[&str]; 9] = [
@@ -27,43 +28,16 @@ const TOML_PARTS: [&[&str]; 9] = [
 
 /// Tools of `pyproject.toml` that build a package. Every other table below `tool` configures one
 /// that tests or lints.
-const BUILDERS: [&str; 12] = [
-    "flit",
-    "hatch",
-    "maturin",
-    "meson-python",
-    "pdm",
-    "poetry",
-    "scikit-build",
-    "setuptools",
-    "setuptools_scm",
-    "setuptools-scm",
-    "towncrier",
-    "uv",
-];
+const BUILDERS: &str = "
+    flit hatch maturin meson-python pdm poetry scikit-build setuptools setuptools_scm
+    setuptools-scm towncrier uv
+";
 
 /// Members of `package.json` and `composer.json` that say how things run.
-const JSON_PARTS: [&str; 19] = [
-    "ava",
-    "babel",
-    "c8",
-    "cypress",
-    "eslintConfig",
-    "eslintIgnore",
-    "jest",
-    "lint-staged",
-    "mocha",
-    "nyc",
-    "overrides",
-    "playwright",
-    "prettier",
-    "resolutions",
-    "scripts",
-    "standard",
-    "tap",
-    "vitest",
-    "xo",
-];
+const JSON_PARTS: &str = "
+    ava babel c8 cypress eslintConfig eslintIgnore jest lint-staged mocha nyc overrides
+    playwright prettier resolutions scripts standard tap vitest xo
+";
 
 /// Targets and variables of makefiles that change how every recipe runs.
 const SPECIAL: [&str; 6] = [".IGNORE", ".SILENT", ".ONESHELL", "SHELL", "MAKEFLAGS", ".SHELLFLAGS"];
@@ -90,7 +64,7 @@ fn json(start: &str, now: &str) -> Option<String> {
     let root = CstRootNode::parse(now, &options).ok()?;
     let object = root.object_value()?;
     let (old, new) = (old.as_object()?, new.as_object()?);
-    let is_part = |key: &&String| JSON_PARTS.contains(&key.as_str());
+    let is_part = |key: &&String| lists(JSON_PARTS, key);
     let mut changed = false;
     for key in old.keys().filter(is_part) {
         let (was, is) = (&old[key], new.get(key));
@@ -167,7 +141,7 @@ fn tables(start: &str, now: &str) -> Option<String> {
         table.into_iter().flat_map(|it| it.iter().map(|(key, _)| key.to_owned())).collect()
     };
     let all = tools(&old).into_iter().chain(tools(&new));
-    let tools = all.filter(|name| !BUILDERS.contains(&name.as_str()));
+    let tools = all.filter(|name| !lists(BUILDERS, name));
     paths.extend(tools.map(|name| vec!["tool".to_owned(), name]));
     let (was, is): (toml::Value, toml::Value) =
         (toml::from_str(start).ok()?, toml::from_str(now).ok()?);

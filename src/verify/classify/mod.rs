@@ -4,37 +4,35 @@
 //! Only files that changed are classified, by one table (`harness.toml`), by the lines of the checks,
 //! and by the manifest's parts that say how things run. Not in this folder: the runs that follow.
 
-mod claims;
+mod compared;
 mod ends;
 mod files;
 mod judges;
 mod known_start;
-mod links;
 mod looked_at;
 mod makefile;
 mod manifests;
 mod missing_tests;
 mod mutants;
-mod options;
 mod paths;
 mod programs;
 mod put_back;
 mod question;
 mod recipes;
 mod rust_items;
-pub(in crate::verify) mod shell;
 mod table;
-pub(in crate::verify) mod wrappers;
 
+pub(in crate::verify) use compared::scan;
+pub(in crate::verify) use files::link_target;
 pub use files::{EntryKind, FileEntry, SourceTree};
 pub use judges::{Judges, judges};
 pub(in crate::verify) use judges::{only_looks, only_parses};
 pub use known_start::KnownStart;
 pub(in crate::verify) use known_start::KnownStarts;
-pub(in crate::verify) use links::link_target;
 pub(in crate::verify) use looked_at::LookedAt;
 pub(in crate::verify) use missing_tests::missing_tests;
 pub(in crate::verify) use mutants::{AskedCheck, Mutant, Mutants, mutants};
+pub(in crate::verify) use programs::runs_tests;
 pub use put_back::put_back;
 pub(in crate::verify) use question::JudgeEnd;
 pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};

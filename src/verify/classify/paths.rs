@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::shell::lists;
+
 /// A word as a path relative to the root, if it stays inside.
 pub(super) fn inside(directory: &Path, word: &str) -> Option<PathBuf> {
     let path = normal(&directory.join(word))?;
@@ -42,35 +44,11 @@ pub(super) fn extension(path: &Path) -> &str {
 }
 
 /// Words in names of files that check something.
-const CHECKING: [&str; 27] = [
-    "accept",
-    "accepts",
-    "assert",
-    "assertion",
-    "assertions",
-    "asserts",
-    "check",
-    "checker",
-    "checks",
-    "compare",
-    "e2e",
-    "expect",
-    "harness",
-    "judge",
-    "lint",
-    "mock",
-    "runtests",
-    "selftest",
-    "smoke",
-    "spec",
-    "test",
-    "testing",
-    "tests",
-    "testutil",
-    "validate",
-    "verify",
-    "verifier",
-];
+const CHECKING: &str = "
+    accept accepts assert assertion assertions asserts check checker checks compare e2e expect
+    harness judge lint mock runtests selftest smoke spec test testing tests testutil validate
+    verify verifier
+";
 
 /// Whether a path, or a folder of it, has such a name.
 pub(super) fn sounds_in(path: &Path) -> bool {
@@ -94,6 +72,6 @@ pub(super) fn sounds_like_a_check(name: &str) -> bool {
     words.iter().any(|word| {
         let word = word.to_lowercase();
         let bare = PARTS.iter().find_map(|part| word.strip_suffix(part));
-        CHECKING.contains(&bare.unwrap_or(&word)) || CHECKING.contains(&word.as_str())
+        lists(CHECKING, bare.unwrap_or(&word)) || lists(CHECKING, &word)
     })
 }

@@ -1,5 +1,7 @@
 //! Programs of shell lines, by their use of the files that they are given.
 
+use crate::shell::{lists, name_of};
+
 /// A program's use of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
@@ -36,9 +38,9 @@ const LOOKS: &str = "
 ";
 
 const RUNNERS: &str = "
-    ava bats behave busted c8 ctest cucumber cypress jasmine jest karma minitest mocha nose2 nox
-    nyc pest phpunit playwright prove py.test pytest robot rspec shellspec tap tape tox uvu
-    vitest wdio
+    ava avocado bats behat behave busted c8 codecept ctest cucumber cucumber-js cypress gotestsum
+    jasmine jest kahlan karma minitest mocha nose2 nox nyc pest phpunit playwright prove py.test
+    pytest robot rspec shellspec stestr tap tape testem tox trial uvu vitest ward wdio wtr
 ";
 
 const ENTRIES: &str = "
@@ -51,18 +53,9 @@ const INTERPRETERS: &str = "
     luajit node nodejs octave perl php pwsh pypy raku ruby runghc tclsh ts-node tsx
 ";
 
-/// Is a name one of those between spaces?
-pub(super) fn lists(names: &str, name: &str) -> bool {
-    names.split_whitespace().any(|it| it == name)
-}
-
-/// The name of a program by the word that runs it: `/usr/bin/env` is `env`. A path inside the
-/// repository is what it is, whatever its name, unless it is in a folder of installed tools.
-pub(super) fn name_of(word: &str) -> &str {
-    const TOOLS: [&str; 4] = ["node_modules/.bin/", "vendor/bin/", ".venv/bin/", "venv/bin/"];
-    let outside = word.starts_with(['/', '~']) && !word.ends_with('/');
-    let outside = outside || TOOLS.iter().any(|above| word.contains(above));
-    if outside { word.rsplit('/').next().unwrap_or(word) } else { word }
+/// Whether a program of this name only runs tests.
+pub(in crate::verify) fn runs_tests(name: &str) -> bool {
+    lists(RUNNERS, name)
 }
 
 /// The use of its files, by the program's name.

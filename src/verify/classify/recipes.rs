@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::files::{SourceTree, text};
 use super::makefile;
 use super::paths::{extension, inside};
-use super::programs::name_of;
+use crate::shell::name_of;
 
 /// The files in which task runners look for tasks.
 const TASKS: [(&str, &[&str]); 9] = [

@@ -10,8 +10,8 @@ use globset::{Glob, GlobSet};
 use regex::Regex;
 
 use super::languages::Language;
-use crate::verify::classify::shell::ShellCommand;
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
 use crate::verify::classify::{EntryKind, Role, SourceTree, Table, TreeEdit};
 
 /// More files of a kind are not touched.

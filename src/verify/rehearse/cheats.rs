@@ -10,8 +10,9 @@ use globset::GlobSet;
 
 use super::attack::{Attack, MOST_FILES, write};
 use super::languages::{Language, smallest};
-use crate::verify::classify::shell::{ShellCommand, scan};
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
+use crate::verify::classify::scan;
 use crate::verify::classify::{Role, SourceTree, Table, TreeEdit, only_looks, only_parses};
 
 /// One cheat.

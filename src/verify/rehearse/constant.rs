@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use super::attack::{Attack, plain, program};
 use super::grep::grep;
 use super::languages::{Language, smallest};
+use crate::shell::unwrapped;
+use crate::shell::{ShellCommand, Use};
 use crate::verify::classify::TreeEdit;
-use crate::verify::classify::shell::{ShellCommand, Use};
-use crate::verify::classify::wrappers::unwrapped;
 
 /// Programs that pass on, make up, or compare text, and are not the work.
 const TOOLS: &str = " : [ [[ awk basename cat cd cmp comm cut date diff dirname echo egrep exit \

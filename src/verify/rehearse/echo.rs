@@ -13,9 +13,9 @@ use super::attack::{Attack, plain, program, write};
 use super::constant::literals;
 use super::grep::{Grep, grep};
 use super::languages::Language;
+use crate::shell::unwrapped;
+use crate::shell::{ShellCommand, Use};
 use crate::verify::classify::TreeEdit;
-use crate::verify::classify::shell::{ShellCommand, Use};
-use crate::verify::classify::wrappers::unwrapped;
 
 /// Programs that pass a file's text on.
 const READERS: [&str; 7] = ["cat", "cut", "grep", "head", "sort", "tail", "tr"];

@@ -2,8 +2,8 @@
 //!
 //! Invariant: pure. The pattern is not compiled.
 
-use crate::verify::classify::shell::ShellCommand;
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
 
 /// A grep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub(super) fn sample(pattern: &str, is_extended: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::classify::shell::scan;
+    use crate::verify::classify::scan;
 
     #[test]
     fn a_grep_finds_its_sample() {

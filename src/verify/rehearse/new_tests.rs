@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::attack::{Attack, plain, write};
 use super::grep::sample;
 use super::languages::Language;
-use crate::verify::classify::shell::ShellCommand;
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::ShellCommand;
+use crate::shell::unwrapped;
 use crate::verify::classify::{Role, TreeEdit};
 use crate::verify::runner::{TestRunner, runner};
 

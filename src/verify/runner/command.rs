@@ -5,8 +5,9 @@ pub(in crate::verify) mod words;
 
 pub use self::options::Summary;
 use super::report::TestRunner;
-use crate::verify::classify::shell::{ShellCommand, Use, scan};
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::unwrapped;
+use crate::shell::{ShellCommand, Use};
+use crate::verify::classify::scan;
 
 /// One runner on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

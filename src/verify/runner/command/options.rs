@@ -1,7 +1,7 @@
 //! Options that change a runner's output, or whether it runs tests.
 
 use super::super::report::TestRunner;
-use crate::verify::classify::shell::ShellCommand;
+use crate::shell::ShellCommand;
 
 /// The output that a runner must print, by its command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which runner the words of a command are.
 
 use super::super::report::TestRunner;
-use crate::verify::classify::wrappers::unwrapped;
+use crate::shell::unwrapped;
 
 /// The script of `sh -c 'script'` and `eval script`.
 pub(super) fn shell_script(words: &[String]) -> Option<&str> {

@@ -12,10 +12,15 @@ mod streaming;
 
 use super::{TestReport, TestScanner};
 
-/// The recorded output of a name in `samples/`.
+/// The recorded output of a name in `tests/recordings/single`.
 macro_rules! sample {
     ($name:literal) => {
-        include_bytes!(concat!("samples/", $name, ".txt"))
+        include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/recordings/single/",
+            $name,
+            ".txt"
+        ))
     };
 }
 use sample;

@@ -2,17 +2,25 @@
 //!
 //! It fails closed: output counts as compared only if the text shows the comparison.
 
-use super::super::claims::is_claim;
-use super::super::paths::sounds_like_a_check;
-use super::super::programs::{self, Program, name_of};
-use super::super::wrappers::unwrapped;
-use super::command::{Capture, Flow, Into, ShellCommand, uses};
-use super::scanner::read;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::paths::sounds_like_a_check;
+use super::programs::{self, Program};
+use crate::shell::{Capture, Flow, ShellCommand, Target, commands, name_of, unwrapped, uses};
+
+/// The simple commands of a line in order, inner ones included.
+pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {
+    let (mut found, flow) = commands(text);
+    settle(&mut found, &flow);
+    found
+}
 
 /// Says of each command whether its output is compared, is run as code, or neither.
-pub(super) fn settle(found: &mut [ShellCommand], flow: &Flow) {
+fn settle(found: &mut [ShellCommand], flow: &Flow) {
     for capture in &flow.captures {
-        if let Into::Word(by, word) = capture.into
+        if let Target::Word(by, word) = capture.into
             && found.get(by).is_some_and(|by| runs_word(by, word))
         {
             found[capture.commands.clone()].iter_mut().for_each(|command| command.code = true);
@@ -90,7 +98,7 @@ fn runs_word(command: &ShellCommand, word: usize) -> bool {
     let first = || words[1..at].iter().all(|word| word.starts_with(['-', '+']));
     let compares = |code: &str| {
         let uses = |command: &ShellCommand| command.words.iter().any(|word| word.contains('$'));
-        read(code).0.iter().any(|command| uses(command) && compares(command))
+        commands(code).0.iter().any(|command| uses(command) && compares(command))
     };
     match programs::program(program) {
         Program::Shell => first() && !compares(text),
@@ -174,12 +182,12 @@ impl Settled<'_> {
             !capture.status
                 && capture.commands.contains(&at)
                 && match &capture.into {
-                    Into::Variable(name) => self.is_variable_compared(name, 4),
-                    Into::Word(by, _) => self.found.get(*by).is_some_and(|by| {
+                    Target::Variable(name) => self.is_variable_compared(name, 4),
+                    Target::Word(by, _) => self.found.get(*by).is_some_and(|by| {
                         self.compares(by) || by.words.is_empty() || !only_shows(by)
                     }),
-                    Into::Case => true,
-                    Into::Pipeline(pipeline) => piped(*pipeline),
+                    Target::Case => true,
+                    Target::Pipeline(pipeline) => piped(*pipeline),
                 }
         };
         piped(command.pipeline)
@@ -231,4 +239,27 @@ impl Settled<'_> {
 fn mentions(command: &ShellCommand, file: &str) -> bool {
     let words = command.words.iter().skip(1).chain(&command.stdin);
     words.map(String::as_str).any(|word| word.trim_start_matches("./") == file)
+}
+
+/// Is a text or a pattern only a script's word on whether all is well? A lower-case `ok` may be a
+/// program's answer.
+fn is_claim(text: &str) -> bool {
+    static FILLING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)^(?:all|every|tests?|checks?|result|build|done|no|0|zero|is|are|the|a|z|ok|not|errors?|status)$",
+        )
+        .expect("valid")
+    });
+    static SAYS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"^(?:OK|GREEN|SUCCESS|SUCCESSFUL|SUCCEEDED|VERIFIED|(?i:pass|passes|passed|passing|fail|fails|failed|failure|failures))$",
+        )
+        .expect("valid")
+    });
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let says = |word: &&str| SAYS.is_match(word);
+    let none = ["no errors", "0 errors", "all ok", "zero errors"];
+    (words.iter().any(says) || none.contains(&text.to_lowercase().trim()))
+        && words.iter().all(|word| says(word) || FILLING.is_match(word))
 }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 /// The use of a command's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::verify) enum Use {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
     /// Its exit status decides.
+    #[default]
     Status,
     /// Its exit status is ignored.
     Ignored,
@@ -14,57 +15,63 @@ pub(in crate::verify) enum Use {
 }
 
 /// A simple command.
-#[derive(Clone, Debug)]
-pub(in crate::verify) struct ShellCommand {
-    pub(in crate::verify) words: Vec<String>,
-    pub(in crate::verify) assignments: Vec<(String, String)>,
+#[derive(Clone, Debug, Default)]
+pub struct ShellCommand {
+    /// Without quotes; a substitution is a `$`.
+    pub words: Vec<String>,
+    /// Variables that are set for it, or by it.
+    pub assignments: Vec<(String, String)>,
     /// Files that are its standard input.
-    pub(in crate::verify) stdin: Vec<String>,
+    pub stdin: Vec<String>,
     /// A here-document or here-string.
-    pub(in crate::verify) document: Option<String>,
-    pub(in crate::verify) usage: Use,
+    pub document: Option<String>,
+    /// What becomes of its result.
+    pub usage: Use,
     /// Pipeline that it belongs to, and its place there.
-    pub(in crate::verify) pipeline: usize,
+    pub pipeline: usize,
     /// The line can end with 0 although the command did not run or failed: a branch, a loop, an
     /// alternative, a negation.
-    pub(in crate::verify) conditional: bool,
+    pub conditional: bool,
     /// Its standard output is thrown away.
-    pub(in crate::verify) discarded: bool,
+    pub discarded: bool,
     /// Files that its output goes to.
-    pub(in crate::verify) outputs: Vec<String>,
+    pub outputs: Vec<String>,
     /// The function whose body holds it.
-    pub(super) function: Option<String>,
+    pub function: Option<String>,
     /// Its output is clearly compared.
-    pub(in crate::verify) compared: bool,
+    pub compared: bool,
     /// Its output is run as code.
-    pub(super) code: bool,
+    pub code: bool,
     /// It must succeed here and fail elsewhere in the text, or the other way around.
-    pub(in crate::verify) both_ways: bool,
+    pub both_ways: bool,
     /// It goes on beside what follows: `node server.js &`.
-    pub(in crate::verify) background: bool,
+    pub background: bool,
     /// All is well if it fails: `! sh app.sh`, `if sh app.sh; then exit 1; fi`.
-    pub(in crate::verify) must_fail: bool,
+    pub must_fail: bool,
 }
 
 impl ShellCommand {
     /// The head of a `for` loop: its values are assignments.
-    pub(in crate::verify) fn is_loop(&self) -> bool {
+    pub fn is_loop(&self) -> bool {
         self.words.first().is_some_and(|word| word == "for") && !self.assignments.is_empty()
     }
 }
 
 /// Commands whose output becomes part of another one.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
-    pub(super) commands: Range<usize>,
-    pub(super) into: Into,
+pub struct Capture {
+    /// Their places in the text.
+    pub commands: Range<usize>,
+    /// Where their output goes.
+    pub into: Target,
     /// An exit status is part of the output.
-    pub(super) status: bool,
+    pub status: bool,
 }
 
 /// Where output goes.
 #[derive(Clone, Debug)]
-pub(super) enum Into {
+pub enum Target {
+    /// A variable of this name.
     Variable(String),
     /// A word of a command: its place in the text, and the word's place in it.
     Word(usize, usize),
@@ -76,14 +83,15 @@ pub(super) enum Into {
 
 /// The known facts about a text, other than its commands.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
-    pub(super) captures: Vec<Capture>,
+pub struct Flow {
+    /// Output that goes on.
+    pub captures: Vec<Capture>,
     /// Words that a `case` compares.
-    pub(super) cases: Vec<String>,
+    pub cases: Vec<String>,
 }
 
 /// Whether a word uses a variable.
-pub(super) fn uses(word: &str, name: &str) -> bool {
+pub fn uses(word: &str, name: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     word.contains(&format!("${{{name}}}"))
         || word.split(&format!("${name}")).skip(1).any(|rest| ends(rest) && !name.is_empty())
