@@ -36,11 +36,6 @@ const PACKAGE: (&str, &str) = ("package.json", "{\"scripts\": {\"test\": \"sh te
 const TODO: (&str, &str) = ("app.py", "def sq(n):\n    return 0  # TODO\n");
 const PLAIN: (&str, &str) =
     ("check.py", "from app import sq\nfor n in range(9):\n    assert sq(n) == n * n, n\n");
-/// A script whose status is computed, so that nothing tells whether it got there.
-const COUNTS: (&str, &str) = (
-    "check.py",
-    "import sys\nfrom app import sq\nsys.exit(sum(sq(n) != n * n for n in range(9)))\nprint('never')\n",
-);
 const LAST_LINE: (&str, &str) = (
     "tests/plain.py",
     "import sys\nsys.path.insert(0, '.')\nfrom app import sq\nfor n in range(9):\n    assert sq(n) == n * n\nprint('all of it')\n",
@@ -103,8 +98,6 @@ const WEAK: &[Planted] = &[
         check: "test \"$(node -e 'const {sq} = require(\"./app.js\"); console.log(sq(7))')\" = 49",
         files: &[JS],
     },
-    Planted { check: "python3 check.py", files: &[PY, COUNTS] },
-    Planted { check: "node --test tests/new.test.js", files: &[JS] },
     Planted { check: "grep -q retry app.py || grep -q again app.py", files: &[PY] },
     Planted { check: "test -s app.log", files: &[PY] },
     Planted { check: "curl -sf http://127.0.0.1:9/health || true", files: &[] },
@@ -142,12 +135,6 @@ const WEAK: &[Planted] = &[
         check: "[ $(grep -c FIXME settings.yaml) -eq 0 ]",
         files: &[("settings.yaml", "a: 1 # FIXME\n")],
     },
-    Planted { check: "cargo test --offline retry", files: &CRATE },
-    Planted { check: "node --test tests/", files: &[JS, ("tests/.keep", "")] },
-    Planted {
-        check: "python3 -m unittest -k retry tests/test_app.py",
-        files: &[("app.py", "def sq(n):\n    return n * n\n"), PY_TEST],
-    },
     Planted {
         check: "cargo run -q --offline -- --version",
         files: &[CRATE[0], CRATE[1], CRATE[2], MAIN],
@@ -171,7 +158,6 @@ const WEAK: &[Planted] = &[
     Planted { check: "bin/tool list | grep -q item", files: &[] },
     Planted { check: "sh -c 'test -f a.txt'", files: &[] },
     Planted { check: "sh sq.sh 7 > out.txt && diff out.txt want.txt", files: &[SQ] },
-    Planted { check: "cargo test --offline cache::", files: &CRATE },
     Planted { check: "sh sq.sh 7 2>&1 | grep -q 49", files: &[SQ] },
     Planted { check: "sh sq.sh 7 > out.txt; grep -q 49 out.txt", files: &[SQ] },
     Planted { check: "out=$(sh sq.sh 7); test \"$out\" = 49", files: &[SQ] },
@@ -180,8 +166,6 @@ const WEAK: &[Planted] = &[
     Planted { check: "sh sq.sh 7 | tee out.log | grep -q 49", files: &[SQ] },
     Planted { check: "test \"$(cat VERSION)\" = 1.2.0", files: &[("VERSION", "1.1.0\n")] },
     Planted { check: "test -f notes.txt && test \"$(sh sq.sh 7)\" = 49", files: &[SQ] },
-    Planted { check: "grep -q retry app.js && node --test tests/new.test.js", files: &[JS] },
-    Planted { check: "test -f notes.txt && python3 check.py", files: &[PY, COUNTS] },
 ];
 
 const STRONG: &[Planted] = &[
@@ -540,18 +524,19 @@ fn checks_of_the_front_matter_are_attacked() {
         if code == 7 { Value::Null } else { ran.json()["whole_task"].clone() }
     };
     let right = ("app.py", "def sq(n):\n    return n * n\n");
-    let found = whole("python3 check.py", &[right, COUNTS], 0);
+    let parses = "python3 -m py_compile app.py";
+    let found = whole(parses, &[right], 0);
     assert_eq!(found["checks"][0]["start"], json!(["green", "green", "green"]), "{found}");
     assert_eq!(found["weak"], json!(true), "{found}");
-    assert_eq!(found["accepted"][0]["cheat"], "let the code under test end the process with 0");
+    assert_eq!(found["accepted"][0]["cheat"], "empty the files of the product");
     let found = whole("python3 -m unittest tests/test_app.py", &[right, PY_TEST], 0);
     assert_eq!(found["weak"], json!(false), "{found}");
     assert_eq!(whole("true", &[], 0)["weak"], json!(false));
     whole(&format!("'{FLAKY}'"), &[], 1);
     whole("no-such-tool --check", &[], 7);
-    let ran = Repo::with(&task("python3 check.py"), &[right, COUNTS]).ralph(&["rehearse", "demo"]);
+    let ran = Repo::with(&task(parses), &[right]).ralph(&["rehearse", "demo"]);
     assert!(
-        ran.stdout.contains("weak    the whole task\n      would pass: let the code"),
+        ran.stdout.contains("weak    the whole task\n      would pass: empty the files"),
         "{}",
         ran.stdout
     );

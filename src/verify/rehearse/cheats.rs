@@ -26,8 +26,8 @@ pub(super) struct Cheat {
     pub instead: &'static str,
 }
 
-/// The cheat that lets all of the product end at once.
-pub(super) const PRODUCT_EXITS: &str = "let the code under test end the process with 0";
+/// The cheat that takes the product away.
+pub(super) const EMPTY: &str = "empty the files of the product";
 
 const PROTECT_TESTS: &str = "take the tests out of `may_change:`, or name them in `protect:`";
 
@@ -90,11 +90,6 @@ impl Attack<'_> {
                 instead: "write a check that fails until the work is done",
             },
             Cheat {
-                name: "write a test that tests nothing",
-                edits: self.new_tests(),
-                instead: "write the test before the run: the agent's own test proves what it wants",
-            },
-            Cheat {
                 name: "create the files that the check names, with the smallest content",
                 edits: self.touched(),
                 instead: "run the file, or compare its output: its existence proves nothing",
@@ -110,8 +105,8 @@ impl Attack<'_> {
                 instead: "compare several arguments, or one that the check makes up when it runs",
             },
             Cheat {
-                name: "do all that is asked of files, programs, and tests, and nothing else",
-                edits: self.together(Vec::new()),
+                name: "do all that is asked of files and programs, and nothing else",
+                edits: self.together(),
                 instead: OTHER_VALUES,
             },
         ]
@@ -125,13 +120,9 @@ impl Attack<'_> {
                 return Some(write(path.clone(), &text));
             }
             let old = self.text(path)?;
-            let text = Language::of(path, Some(&old)).map(|it| it.exits(&old));
-            Some(self.replaced(path, &text.unwrap_or_default()))
+            let nothing = Language::of(path, Some(&old)).map_or("", |it| it.nothing);
+            Some(self.replaced(path, nothing))
         });
-        let exits = self.sources().filter_map(|(path, language)| {
-            Some(self.replaced(path, &language.exits(&self.text(path)?)))
-        });
-        let exits: Vec<TreeEdit> = exits.collect();
         vec![
             Cheat {
                 name: "leave the tests their names, and empty their bodies",
@@ -139,28 +130,12 @@ impl Attack<'_> {
                 instead: PROTECT_TESTS,
             },
             Cheat {
-                name: "remove the tests",
-                edits: tests.iter().cloned().map(|path| TreeEdit::Remove { path }).collect(),
-                instead: PROTECT_TESTS,
-            },
-            Cheat {
-                name: "empty the files of the product",
+                name: EMPTY,
                 edits: self.emptied(),
                 instead: match self.scanned.iter().any(runs_code) {
                     true => "also run the code, so that the rest of the file has to be there",
                     false => ONLY_READS,
                 },
-            },
-            Cheat {
-                name: PRODUCT_EXITS,
-                edits: exits.clone(),
-                instead: "use a test runner that prints a summary, or let the script print a last \
-                          line and look for it",
-            },
-            Cheat {
-                name: "do all that is asked of files, programs, and tests, and end with 0",
-                edits: self.together(exits),
-                instead: OTHER_VALUES,
             },
         ]
     }
@@ -173,8 +148,8 @@ impl Attack<'_> {
     }
 
     /// The most specific change of each file: several checks may need several of them.
-    fn together(&self, more: Vec<TreeEdit>) -> Vec<TreeEdit> {
-        let parts = [self.constants(), self.new_tests(), self.echoed(), self.touched(), more];
+    fn together(&self) -> Vec<TreeEdit> {
+        let parts = [self.constants(), self.echoed(), self.touched()];
         let mut edits: Vec<TreeEdit> = Vec::new();
         for edit in parts.into_iter().flatten() {
             if !edits.iter().any(|known| known.path() == edit.path()) {

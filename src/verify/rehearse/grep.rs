@@ -71,7 +71,7 @@ pub(super) fn grep(command: &ShellCommand) -> Option<Grep> {
 }
 
 /// A text that a pattern finds. A wrong guess is a cheat that fails.
-pub(super) fn sample(pattern: &str, is_extended: bool) -> String {
+fn sample(pattern: &str, is_extended: bool) -> String {
     let mut text = String::new();
     let mut letters = pattern.chars();
     while let Some(first) = letters.next() {

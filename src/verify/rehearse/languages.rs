@@ -13,14 +13,12 @@ pub(super) struct Language {
     names: &'static [&'static str],
     /// The mark of a comment.
     pub(super) comment: &'static str,
-    /// Where a compiled source gets a statement that ends the process with 0, and the statement.
-    ends: &'static [(&'static str, &'static str)],
+    /// Its sources are compiled.
+    is_compiled: bool,
     /// A program that ends with 0.
-    nothing: &'static str,
+    pub(super) nothing: &'static str,
     /// A program that prints a text: `{raw}`, or `{double}` in quotes.
     prints: &'static str,
-    /// A test that tests nothing, with `{name}` and `{file}`.
-    test: &'static str,
     /// The head of a test, what an empty body holds, and what closes it on the same line.
     head: Option<(&'static str, &'static str, &'static str)>,
 }
@@ -28,10 +26,9 @@ pub(super) struct Language {
 const SCRIPT: Language = Language {
     names: &["sh", "bash", "dash", "zsh", "ksh"],
     comment: "#",
-    ends: &[],
+    is_compiled: false,
     nothing: "exit 0\n",
     prints: "cat <<'END_OF_TEXT'\n{raw}\nEND_OF_TEXT\nexit 0\n",
-    test: "exit 0\n",
     head: None,
 };
 
@@ -41,8 +38,6 @@ const LANGUAGES: &[Language] = &[
         names: &["py", "python"],
         nothing: "import os\nos._exit(0)\n",
         prints: "print({double})\nraise SystemExit(0)\n",
-        test: "import unittest\n\n\ndef test_{name}():\n    pass\n\n\n\
-               class NothingTest(unittest.TestCase):\n    def test_{name}(self):\n        pass\n",
         head: Some((r"(?m)^[ \t]*(?:async )?def test(?:[_A-Z]\w*)?\(.*\).*:", " pass", "")),
         ..SCRIPT
     },
@@ -51,7 +46,6 @@ const LANGUAGES: &[Language] = &[
         comment: "//",
         nothing: "process.exit(0)\n",
         prints: "console.log({double})\nprocess.exit(0)\n",
-        test: "(globalThis.it || require('node:test'))('{name}', () => {})\n",
         head: Some((
             r#"\b(?:test|it)\(\s*(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`)\s*,[^{\n]*\{"#,
             "",
@@ -63,8 +57,6 @@ const LANGUAGES: &[Language] = &[
         names: &["rb", "ruby"],
         nothing: "exit!(0)\n",
         prints: "puts {double}\nexit(0)\n",
-        test: "require 'minitest/autorun'\nclass NothingTest < Minitest::Test\n  \
-               def test_{name} = assert(true)\nend\n",
         head: Some((r"(?m)^[ \t]*(?:def test_\w+|(?:it|specify|test)\b.*\bdo)$", "", "")),
         ..SCRIPT
     },
@@ -73,49 +65,40 @@ const LANGUAGES: &[Language] = &[
         comment: "//",
         nothing: "<?php exit(0);\n",
         prints: "<?php echo <<<'END'\n{raw}\n\nEND;\nexit(0);\n",
-        test: "<?php\nclass {file} extends PHPUnit\\Framework\\TestCase { \
-               public function test_{name}() { $this->assertTrue(true); } }\n",
         head: Some((r"\bfunction test\w*\([^)]*\)[^{]*\{", " $this->assertTrue(true);", "}")),
         ..SCRIPT
     },
     Language {
         names: &["c", "cc", "cpp", "cxx"],
         comment: "//",
-        ends: &[(r"^", "#include <unistd.h>\n"), (r"\)\s*\{", "$0 _exit(0);")],
+        is_compiled: true,
         nothing: "int main(void) { return 0; }\n",
         prints: "#include <stdio.h>\nint main(void) { puts({double}); return 0; }\n",
-        test: "int main(void) { return 0; }\n",
         head: None,
     },
     Language {
         names: &["go"],
         comment: "//",
-        ends: &[
-            (r"(?m)^package \w+", "$0\nimport rehearsal \"os\""),
-            (r"\z", "\nfunc init() { rehearsal.Exit(0) }\n"),
-        ],
+        is_compiled: true,
         nothing: "package main\n\nfunc main() {}\n",
         prints: "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println({double}) }\n",
-        test: "import \"testing\"\n\nfunc Test_{name}(t *testing.T) {}\n",
         head: Some((r"(?m)^func Test\w+\(\w+ \*testing\.T\) \{", "", "}")),
     },
     Language {
         names: &["rs"],
         comment: "//",
-        ends: &[(r"(?m)^\s*(?:pub\S* )?(?:async )?fn \w[^{;]*\{", "$0 std::process::exit(0);")],
+        is_compiled: true,
         nothing: "fn main() {}\n",
         prints: "fn main() { println!(\"{}\", {double}); }\n",
-        test: "#[test]\nfn {name}() {}\n",
         head: Some((r"#\[(?:\w+::)?test\](?:\s*#\[.*\])*\s*(?:async )?fn \w+\(\) \{", "", "}")),
     },
     Language {
         names: &["java"],
         comment: "//",
-        ends: &[(r"\)\s*\{", "$0 System.exit(0);")],
+        is_compiled: true,
         nothing: "",
         prints: "public class {file} {\n    public static void main(String[] all) {\n        \
                  System.out.println({double});\n    }\n}\n",
-        test: "",
         head: Some((r"@Test\b[^;{}]*?\bvoid\s+\w+\([^)]*\)[^;{}]*\{", "", "}")),
     },
 ];
@@ -133,7 +116,7 @@ pub(super) fn smallest(path: &Path) -> String {
         ("sql", _) => "-- x",
         ("php", _) => "<?php // x",
         ("ts" | "mts" | "mjs", _) => "export {}",
-        (_, Some(language)) if language.is_compiled() => language.nothing.trim_end(),
+        (_, Some(language)) if language.is_compiled => language.nothing.trim_end(),
         (_, Some(language)) => return format!("{} x\n", language.comment),
         (_, None) => "# x",
     };
@@ -150,30 +133,18 @@ impl Language {
         names.find_map(|name| LANGUAGES.iter().find(|it| it.names.contains(&name)))
     }
 
-    pub(super) fn is_compiled(&self) -> bool {
-        !self.ends.is_empty()
-    }
-
     /// Does a program start in a file with this text?
     pub(super) fn is_compiled_program(&self, text: &str) -> bool {
-        self.is_compiled() && text.contains(" main(")
+        self.is_compiled && text.contains(" main(")
     }
 
     /// A source without content. It still compiles.
     pub(super) fn emptied(&self, old: &str) -> String {
-        let package = old.lines().find(|line| self.is_compiled() && line.starts_with("package "));
+        let package = old.lines().find(|line| self.is_compiled && line.starts_with("package "));
         match self.is_compiled_program(old) {
             true => self.nothing.to_owned(),
             false => package.map(|line| format!("{line}\n")).unwrap_or_default(),
         }
-    }
-
-    /// A source that ends the process with 0 when it is used.
-    pub(super) fn exits(&self, old: &str) -> String {
-        let start = if self.is_compiled() { old } else { self.nothing };
-        self.ends.iter().fold(start.to_owned(), |text, (pattern, new)| {
-            Regex::new(pattern).expect("a pattern").replace_all(&text, *new).into_owned()
-        })
     }
 
     /// A program that prints a text.
@@ -181,13 +152,6 @@ impl Language {
         let program = self.prints.replace("{file}", &stem(path));
         let program = program.replace("{double}", &serde_json::json!(text).to_string());
         program.replace("{raw}", text)
-    }
-
-    /// A test that tests nothing. Its name has a word.
-    pub(super) fn test(&self, path: &Path, word: &str) -> String {
-        let name = word.replace(|c: char| !c.is_alphanumeric(), "_");
-        let text = self.test.replace("{name}", &name).replace("{file}", &stem(path));
-        text.replace("Test_Test", "Test")
     }
 
     /// The text with tests of the same names and empty bodies. A body's lines are indented.

@@ -9,7 +9,6 @@ mod constant;
 mod echo;
 mod grep;
 mod languages;
-mod new_tests;
 mod run;
 
 pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::attack::{plain, program};
-use super::cheats::{Cheat, PRODUCT_EXITS, cheats};
+use super::cheats::{Cheat, EMPTY, cheats};
 use super::grep::grep;
 use super::languages::Language;
 use crate::model::{CheckResult, CheckWrote, Criterion, CriterionKey, Oid, Task, VerifyCommand};
@@ -303,8 +303,8 @@ impl Rehearsal<'_> {
         let at_start = (start as &dyn SourceTree, self.table);
         let mut all = cheats(at_start, &lines, &found.files, &may_change);
         match (last.iter().all(CheckResult::passed), criterion.line) {
-            // It has to notice a product that does nothing any more.
-            (true, 0) => all.retain(|cheat| cheat.name == PRODUCT_EXITS),
+            // It has to notice a product that is gone.
+            (true, 0) => all.retain(|cheat| cheat.name == EMPTY),
             // Any commit passes.
             (true, _) => all.truncate(1),
             (false, _) => {}

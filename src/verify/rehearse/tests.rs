@@ -75,8 +75,6 @@ fn files_that_a_line_names_are_created() {
         ("test -f LICENSE", "LICENSE"),
         ("cd web && test -d img", "web/img/file"),
         ("for f in a.txt b/c.txt; do test -f $f; done", "b/c.txt"),
-        ("python3 -m unittest tests.test_new", "tests/test_new.py"),
-        ("cargo test --test retry", "tests/retry.rs"),
     ] {
         assert_ne!(written(check, &[("x", "")], "", path), [""; 0], "{check}");
     }

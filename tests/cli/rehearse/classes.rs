@@ -37,10 +37,6 @@ pub(super) const WEAK: &[Planted] = &[
         files: &[CRATE[0], CRATE[1], CRATE[2], ("src/lib.rs", "mod cache;\n")],
     },
     Planted {
-        check: "php -r 'require \"temp.php\"; exit(c2f(100) === 212 ? 0 : 1);'",
-        files: &[("temp.php", "<?php\nfunction c2f($n) { return 0; }\n")],
-    },
-    Planted {
         check: "javac -d out src/*.java && java -cp out Main 12 | grep -q 144",
         files: &[("src/Main.java", "public class Main {}\n"), (".gitignore", "out/\n")],
     },
@@ -67,10 +63,6 @@ pub(super) const WEAK: &[Planted] = &[
     Planted {
         check: "test -z \"$(grep -rn console.log src)\" && test -f src/a.js",
         files: &[("src/a.js", "console.log(1)\n")],
-    },
-    Planted {
-        check: "ruby -Ilib -e 'require \"temp\"; exit 1 unless [0, 100].map { |n| c2f(n) } == [32, 212]'",
-        files: &[("lib/temp.rb", "def c2f(n) = 0\n")],
     },
 ];
 
