@@ -18,41 +18,15 @@ use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
 
 /// Configuration in HOME that tools of common checks read.
-const CONFIGURATION: [&str; 33] = [
-    ".bash_profile",
-    ".bashrc",
-    ".bundle/config",
-    ".bunfig.toml",
-    ".cargo/config",
-    ".cargo/config.toml",
-    ".composer/config.json",
-    ".config/composer/config.json",
-    ".config/git/attributes",
-    ".config/git/config",
-    ".config/git/ignore",
-    ".config/go/env",
-    ".config/mise/config.toml",
-    ".config/NuGet/NuGet.Config",
-    ".config/pip/pip.conf",
-    ".config/pnpm/rc",
-    ".config/uv/uv.toml",
-    ".gemrc",
-    ".gitconfig",
-    ".gradle/gradle.properties",
-    ".gradle/init.gradle",
-    ".m2/settings.xml",
-    ".mavenrc",
-    ".npmrc",
-    ".nuget/NuGet/NuGet.Config",
-    ".pip/pip.conf",
-    ".profile",
-    ".pydistutils.cfg",
-    ".rspec",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zshenv",
-    ".zshrc",
-];
+const CONFIGURATION: &str = "
+    .bash_profile .bashrc .bundle/config .bunfig.toml .cargo/config .cargo/config.toml
+    .composer/config.json .config/composer/config.json .config/git/attributes .config/git/config
+    .config/git/ignore .config/go/env .config/mise/config.toml .config/NuGet/NuGet.Config
+    .config/pip/pip.conf .config/pnpm/rc .config/uv/uv.toml .gemrc .gitconfig
+    .gradle/gradle.properties .gradle/init.gradle .m2/settings.xml .mavenrc .npmrc
+    .nuget/NuGet/NuGet.Config .pip/pip.conf .profile .pydistutils.cfg .rspec .yarnrc .yarnrc.yml
+    .zshenv .zshrc
+";
 
 /// Folders of HOME in which each file is configuration.
 const FOLDERS: [&str; 1] = [".gradle/init.d"];
@@ -138,7 +112,8 @@ fn configuration(home: Option<&Path>, settings: &[PathBuf]) -> Result<Fingerprin
 
 /// Configuration of tools in HOME.
 fn of_tools(home: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = CONFIGURATION.iter().map(|path| home.join(path)).collect();
+    let mut paths: Vec<PathBuf> =
+        CONFIGURATION.split_whitespace().map(|path| home.join(path)).collect();
     for folder in FOLDERS.map(|folder| home.join(folder)) {
         paths.extend(names(&folder).map(|name| folder.join(name)));
     }

@@ -67,14 +67,8 @@ mod tests {
 
     fn red(command: &str, code: i32, output: &str) -> CheckResult {
         CheckResult {
-            runs: Vec::new(),
-            command: command.into(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status: CheckStatus::Failed(code),
-            millis: 1,
-            tests: Vec::new(),
             output: output.into(),
+            ..CheckResult::new(command, CheckStatus::Failed(code))
         }
     }
 

@@ -114,14 +114,8 @@ mod tests {
                 status => CheckStatus::Failed(status),
             };
             let check = CheckResult {
-                runs: Vec::new(),
-                command: "sh check.sh".into(),
-                criteria: Vec::new(),
-                whole_task: false,
-                status,
-                millis: 1,
-                tests: Vec::new(),
-                output: output.into(),
+                output: output.to_owned(),
+                ..CheckResult::new("sh check.sh", status)
             };
             let told = lost_input(&check, &names, ignores);
             let says = lost.map(|lost| format!("cannot run here: `{lost}` is missing\n"));

@@ -217,14 +217,8 @@ mod tests {
 
     fn asked(command: &str, exit: i32, output: &str, start: &[&str]) -> bool {
         let check = CheckResult {
-            runs: Vec::new(),
-            command: command.into(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status: CheckStatus::Failed(exit),
-            millis: 1,
-            tests: Vec::new(),
-            output: output.into(),
+            output: output.to_owned(),
+            ..CheckResult::new(command, CheckStatus::Failed(exit))
         };
         let nothing = Nothing(BTreeMap::new());
         let start = WithFiles::new(&nothing, start.iter().map(PathBuf::from));
@@ -265,16 +259,7 @@ mod tests {
     #[test]
     fn a_green_exit_status_without_a_test() {
         let none = |status| {
-            let check = CheckResult {
-                runs: Vec::new(),
-                command: "cargo test retry".into(),
-                criteria: Vec::new(),
-                whole_task: false,
-                status,
-                millis: 1,
-                tests: Vec::new(),
-                output: String::new(),
-            };
+            let check = CheckResult::new("cargo test retry", status);
             let table = Table::new(&[]).expect("the table");
             is_test_missing(&check, &Nothing(BTreeMap::new()), &table)
         };

@@ -3,7 +3,6 @@
 //!
 //! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -24,7 +23,7 @@ const SIGNS: [Sign; 5] = [
             "could not connect to server",
             "Failed to connect to",
         ],
-        "name the port or the socket: `services: [5432]`",
+        "name the port or the socket: `services: [5432]`, or open the network: `network: open`",
     ),
     (
         &[
@@ -99,34 +98,15 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
 pub(super) fn leads_back(found: &[PathBuf]) -> Option<String> {
     let paths: Vec<String> = found.iter().map(|path| format!("`{}`", path.display())).collect();
     let (verb, it) = if paths.len() > 1 { ("lead", "them") } else { ("leads", "it") };
-    let help: BTreeSet<&str> = found.iter().map(|path| remade(path)).collect();
-    let help = Vec::from_iter(help).join("; ");
     (!paths.is_empty()).then(|| {
         format!(
             "{} {verb} from the proof room back to the working tree: a check would test that tree \
-             instead of the commit\n  make {it} in the room, {help}; {TREE}",
+             instead of the commit\n  make {it} in the room, for example `setup: [npm ci]` or `setup: \
+             [python3 -m venv --clear .venv, .venv/bin/pip install -e .]`, or make a link relative; \
+             {TREE}",
             paths.join(", ")
         )
     })
-}
-
-/// The way to create such a file in the room.
-fn remade(path: &Path) -> &'static str {
-    let part = |is: fn(&str) -> bool| path.iter().any(|it| it.to_str().is_some_and(is));
-    if part(|name| name == "node_modules") {
-        "for example `setup: [npm ci]`, or make a link in `node_modules` relative"
-    } else if part(|name| {
-        name.contains("venv")
-            || name == "site-packages"
-            || name.starts_with("activate")
-            || name.starts_with("__editable__")
-            || name.ends_with(".pth")
-            || name.ends_with(".egg-link")
-    }) {
-        "for example `setup: [python3 -m venv --clear .venv, .venv/bin/pip install -e .]`"
-    } else {
-        "with `setup: [COMMAND]`, or make a link relative"
-    }
 }
 
 /// The line of an output that names the path of the working tree, but for warnings.
@@ -148,33 +128,11 @@ pub fn setup_failed(setup: &CheckResult) -> String {
 /// The remedy for a sign in an output.
 pub(super) fn help((signs, help): &Sign, output: &str) -> String {
     let is = |sign| signs.contains(&sign);
-    if is("ECONNREFUSED")
-        && let Some((host, port)) = refused(output)
-    {
-        return match ["127.0.0.1", "localhost", "::1"].contains(&host) {
-            true => format!("name the port: `services: [{port}]`"),
-            false => "open the network: `network: open`".to_owned(),
-        };
-    }
     let tool = missing_name(output).filter(|name| is("No module named") && is_tool(name));
     tool.map_or_else(
         || (*help).to_owned(),
         |name| help.replace("install -e .", &format!("install -e . {name}")),
     )
-}
-
-/// The host and the port of a refused connection.
-fn refused(output: &str) -> Option<(&str, &str)> {
-    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-        let text = r#"(?:^|[\s"'(/@\[])(?P<host>[\w.-]*[A-Za-z0-9]|::1)\]?["']?(?:,? \(.*?\),?)?(?::| port |,? port=?)(?P<port>\d{2,5})\b"#;
-        Regex::new(text).expect("a pattern")
-    });
-    const SAYS: [&str; 3] = ["efused", "Failed to connect to", "connect to server"];
-    let line = output
-        .lines()
-        .find(|line| SAYS.iter().any(|it| line.contains(it)) || line.contains("ECONNREFUSED"))?;
-    let found = ADDRESS.captures(line)?;
-    Some((found.name("host")?.as_str(), found.name("port")?.as_str()))
 }
 
 /// The missing part of a check that is red before the work and after it for the same reason;
@@ -436,14 +394,8 @@ mod tests {
 
     fn red(output: &str) -> CheckResult {
         CheckResult {
-            runs: Vec::new(),
-            command: "make test".into(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status: CheckStatus::Failed(1),
-            millis: 1,
-            tests: Vec::new(),
             output: output.into(),
+            ..CheckResult::new("make test", CheckStatus::Failed(1))
         }
     }
 
@@ -482,29 +434,6 @@ mod tests {
             "env: \u{2018}deploy\u{2019}: No such file or directory",
         ] {
             assert!(!runs(output), "{output}");
-        }
-    }
-
-    #[test]
-    fn a_refused_connection_is_told_with_its_port() {
-        for (line, help) in [
-            ("curl: (7) Failed to connect to 127.0.0.1 port 18123 after 0 ms", "services: [18123]"),
-            ("Error: connect ECONNREFUSED 127.0.0.1:5432", "services: [5432]"),
-            ("connect ECONNREFUSED ::1:6379", "services: [6379]"),
-            (
-                "connection to server at \"localhost\" (::1), port 5433 failed: Connection refused",
-                "services: [5433]",
-            ),
-            ("Pool(host='localhost', port=8080): Connection refused", "services: [8080]"),
-            ("dial tcp 10.0.0.7:5432: connect: connection refused", "network: open"),
-            (
-                "curl: (7) Failed to connect to db.example port 80: Connection refused",
-                "network: open",
-            ),
-            ("Connection refused", "services: [5432]"),
-        ] {
-            let told = helps(line, "0 != 49").unwrap_or_default();
-            assert!(told.contains(help), "{told}");
         }
     }
 
@@ -601,21 +530,5 @@ mod tests {
         ] {
             assert_eq!(helps(room, tree), None, "{room}");
         }
-    }
-
-    #[test]
-    fn what_leads_back_is_made_as_its_kind_is() {
-        for (path, helps) in [
-            ("node_modules/app", "npm ci"),
-            ("web/node_modules/.bin/app", "npm ci"),
-            (".venv/bin/greet", "pip install -e ."),
-            ("env/lib/app.pth", "pip install -e ."),
-            ("data/current", "make a link relative"),
-        ] {
-            let told = leads_back(&[path.into()]).expect("told");
-            assert!(told.contains(helps), "{told}");
-            assert_eq!(told.contains("pip"), helps.contains("pip"), "{told}");
-        }
-        assert_eq!(leads_back(&[]), None);
     }
 }

@@ -185,14 +185,10 @@ impl OutputTail {
         };
         let output = self.finish(&status, redact);
         CheckResult {
-            runs: Vec::new(),
-            command: command.to_owned(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             tests: report.counts(),
             output,
+            ..CheckResult::new(command, status)
         }
     }
 

@@ -177,8 +177,8 @@ impl GitRepo {
         self.edits(&Fingerprints::below(&self.root, few)?)
     }
 
-    /// The commits that the second one has and the first one does not, oldest first, at most
-    /// [`COMMITS`], as in [`Since`].
+    /// The commits that the second one has and the first one does not, oldest first: the
+    /// newest [`COMMITS`](crate::verify::repo::COMMITS).
     ///
     /// # Errors
     /// If commits cannot be read.

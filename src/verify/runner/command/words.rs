@@ -2,6 +2,7 @@
 
 use super::super::report::TestRunner;
 use crate::shell::unwrapped;
+use crate::verify::classify::runs_tests;
 
 /// The script of `sh -c 'script'` and `eval script`.
 pub(super) fn shell_script(words: &[String]) -> Option<&str> {
@@ -67,38 +68,6 @@ pub(in crate::verify) fn runner(words: &[String]) -> Option<(TestRunner, Vec<&st
     Some((found, arguments))
 }
 
-/// Programs that run tests and have no reader of their own.
-const TESTERS: &[&str] = &[
-    "ava",
-    "avocado",
-    "bats",
-    "behat",
-    "behave",
-    "busted",
-    "codecept",
-    "cucumber",
-    "cucumber-js",
-    "gotestsum",
-    "jasmine",
-    "karma",
-    "kahlan",
-    "nose2",
-    "nox",
-    "pest",
-    "prove",
-    "robot",
-    "shellspec",
-    "stestr",
-    "tap",
-    "tape",
-    "testem",
-    "tox",
-    "trial",
-    "uvu",
-    "ward",
-    "wtr",
-];
-
 /// Programs whose word `test` names a recipe of the project.
 const RECIPES: &[&str] = &[
     "ant", "composer", "gmake", "hatch", "invoke", "inv", "just", "make", "mise", "nmake", "npm",
@@ -116,7 +85,7 @@ pub(super) fn is_tester(words: &[String]) -> bool {
             .position(|word| !word.starts_with('-'))
             .is_some_and(|at| is_tester(&rest[at..])),
         "bun" if first == Some("x") => rest.len() > 1 && is_tester(&rest[1..]),
-        _ if TESTERS.contains(&name) => true,
+        _ if runs_tests(name) => true,
         _ => {
             first == Some("test")
                 && !RECIPES.contains(&name)
