@@ -336,17 +336,6 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_with_one_id_for_all_calls_is_joined_by_arguments() {
-        let mut it = Decisions::default();
-        let (one, two) = (json!({"command": "one"}), json!({"command": "two"}));
-        add(&mut it, "s", Some("shell-permission"), &one, true);
-        add(&mut it, "s", Some("shell-permission"), &two, true);
-        assert_eq!(it.take(&asked("7", &two)), CallStanding::Allowed);
-        assert_eq!(it.take(&asked("8", &one)), CallStanding::Allowed);
-        assert_eq!(it.take(&asked("9", &one)), CallStanding::Undecided);
-    }
-
-    #[test]
     fn a_denial_by_the_second_layer_takes_the_first_one_s_yes_with_it() {
         let mut it = Decisions::default();
         let input = json!({"command": "rm x"});
@@ -428,15 +417,5 @@ mod tests {
         it.note_served("user_prefs", &input);
         assert_eq!(it.note_offered_result("user_prefs", &input), None);
         assert_eq!(it.known(&ended("1", &input)).expect("it is there").tool, "user_prefs");
-    }
-
-    #[test]
-    fn sessions_are_kept_apart_and_sub_agents_are_found() {
-        let mut it = Decisions::default();
-        let input = json!({"command": "make"});
-        add(&mut it, "agent-1", None, &input, true);
-        assert_eq!(it.take(&ended("1", &input)), CallStanding::Undecided);
-        let by_sub_agent = EndedCall { asker: Some("agent-1"), ..ended("1", &input) };
-        assert_eq!(it.take(&by_sub_agent), CallStanding::Allowed);
     }
 }

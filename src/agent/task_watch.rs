@@ -103,39 +103,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_look_tells_what_changed_since_the_last_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("TASK.md");
-        let write = |text: &str| std::fs::write(&path, text).expect("written");
-        write("0");
-        let mut watch = TaskWatch::new(path.clone());
-        assert_eq!(watch.changed(), None);
-        for (text, unseen) in
-            [("1", false), ("2", false), ("3", true), ("4", false), ("5", false), ("5", true)]
-        {
-            if unseen {
-                watch.command_runs();
-            }
-            write(text);
-            watch.look();
-        }
-        assert_eq!(watch.changed(), Some(&b"5"[..]));
-        let seen: Vec<_> = watch.edits().iter().map(|it| (it.after.clone(), it.unseen)).collect();
-        let text = |text: &str| text.as_bytes().to_vec();
-        assert_eq!(
-            seen,
-            [
-                (text("1"), false),
-                (text("2"), false),
-                (text("3"), true),
-                (text("4"), true),
-                // The command's leftovers may still be running.
-                (text("5"), true)
-            ]
-        );
-    }
-
-    #[test]
     fn a_command_that_does_more_than_git_is_no_git() {
         for yes in ["git add -A && git commit -m 'ralph(demo)'", "git status", "git add a"] {
             assert!(only_git(yes), "{yes}");

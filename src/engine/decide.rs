@@ -344,21 +344,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_open_criterion_that_is_not_blocked_is_next() {
-        let task = task(&[("a", true), ("b", false), ("c", false)]);
-        let mut state = TaskState::default();
-        let chosen = |state: &TaskState| match next(&task, state, &Spent::default(), &LIMITS) {
-            NextStep::Work(criterion) => criterion.key.text.clone(),
-            other => format!("{other:?}"),
-        };
-        assert_eq!(chosen(&state), "b");
-        state.entry(&key("b")).blocked = true;
-        assert_eq!(chosen(&state), "c");
-        state.entry(&key("c")).blocked = true;
-        assert_eq!(chosen(&state), "Prove");
-    }
-
-    #[test]
     fn each_limit_stops_only_while_there_is_work() {
         let spent = [
             (Spent { iterations: 5, ..Spent::default() }, Limit::Iterations),
@@ -384,28 +369,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_blocks_only_when_the_attempts_are_used_up() {
-        let fail = verdict(VerdictResult::Fail, Weight::Fails);
-        let spent = Spent::default();
-        assert_eq!(after(&fail, &entry(2), &spent, &LIMITS), Consequence::Continue);
-        assert_eq!(after(&fail, &entry(3), &spent, &LIMITS), Consequence::Block(OnStuck::Skip));
-    }
-
-    #[test]
     fn tampering_stops_even_a_pass() {
         let pass = verdict(VerdictResult::Pass(Proof::Commit), Weight::Tampering);
         let stop = Consequence::Stop(Outcome::Tampered { reason: "nothing was done".into() });
         assert_eq!(after(&pass, &entry(0), &Spent::default(), &LIMITS), stop);
-    }
-
-    #[test]
-    fn the_third_inconclusive_verdict_in_a_row_stops() {
-        let unclear = verdict(VerdictResult::Inconclusive, Weight::Unclear);
-        let spent = |unclear| Spent { unclear, ..Spent::default() };
-        assert_eq!(after(&unclear, &entry(0), &spent(2), &LIMITS), Consequence::Continue);
-        assert!(matches!(
-            after(&unclear, &entry(0), &spent(3), &LIMITS),
-            Consequence::Stop(Outcome::Stuck { .. })
-        ));
     }
 }

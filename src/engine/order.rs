@@ -126,31 +126,11 @@ mod tests {
         CriterionKey { text: text.to_owned(), occurrence: 0 }
     }
 
-    fn ready(task: &Task, state: &TaskState) -> String {
-        let ready = task.criteria.iter().filter(|it| !it.checked && is_ready(it, task, state));
-        ready.map(|it| it.key.text.as_str()).collect()
-    }
-
     fn told(task: &Task, state: &TaskState) -> Vec<String> {
         let told = |it: &Skipped<'_>| {
             format!("{} {} {}", it.criterion.key.text, it.because.key.text, it.standing)
         };
         skipped(task, state).iter().map(told).collect()
-    }
-
-    #[test]
-    fn a_criterion_waits_until_those_before_it_are_proven() {
-        let mut state = TaskState::default();
-        assert_eq!(ready(&task(&[]), &state), "ad");
-        assert_eq!(ready(&task(&["a"]), &state), "d", "a tick is no proof");
-        state.entry(&key("a")).proof = Some(Proof::Check);
-        assert_eq!(ready(&task(&["a"]), &state), "bd");
-        assert_eq!(ready(&task(&[]), &state), "ad", "opened again");
-        for (name, proof) in [("b", Proof::Commit), ("c", Proof::Accepted)] {
-            state.entry(&key(name)).proof = Some(proof);
-        }
-        assert_eq!(ready(&task(&["a", "b", "c"]), &state), "d");
-        assert_eq!(told(&task(&["a", "b", "c"]), &state), Vec::<String>::new());
     }
 
     #[test]

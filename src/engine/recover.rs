@@ -327,51 +327,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_is_waited_for_up_to_the_patience() {
-        let (done, outcome) = recoveries(&fault(FaultClass::RateLimit), &POLICY);
-        let waits = [30, 60, 120, 240].map(|wait| Recovery::Wait(Duration::from_secs(wait)));
-        assert_eq!(done, waits, "300 more would be 750 s");
-        let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
-            panic!("{outcome:?}");
-        };
-        assert_eq!((resume_at.timestamp(), estimated), (300, true));
-    }
-
-    #[test]
-    fn a_reset_beyond_the_patience_ends_the_run_at_once_with_the_time_itself() {
-        let hours = Fault { reset: Some(Reset::After(58 * 3600)), ..fault(FaultClass::RateLimit) };
-        let (done, outcome) = recoveries(&hours, &POLICY);
-        assert_eq!(done, []);
-        let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
-            panic!("{outcome:?}");
-        };
-        assert_eq!((resume_at.timestamp(), estimated), (58 * 3600, false));
-    }
-
-    #[test]
-    fn the_user_s_number_of_retries_ends_a_rate_limit_too() {
-        let retries = RetryLimits { most: Some(1), fallback: false };
-        let (done, outcome) =
-            recoveries(&fault(FaultClass::RateLimit), &RetryPolicy { retries, ..POLICY });
-        assert_eq!(done, [Recovery::Wait(Duration::from_secs(30))]);
-        assert_eq!(outcome.exit_code(), 6);
-    }
-
-    #[test]
-    fn the_network_and_the_server_are_given_up_with_the_words_that_say_so() {
-        for (class, waits) in
-            [(FaultClass::Network, &[5, 15, 30][..]), (FaultClass::Transient, &[5, 15])]
-        {
-            let (done, outcome) = recoveries(&fault(class), &POLICY);
-            let expected: Vec<_> =
-                waits.iter().map(|wait| Recovery::Wait(Duration::from_secs(*wait))).collect();
-            assert_eq!(done, expected);
-            let fault = Fault::new(class, "Failed after max retries: it said so");
-            assert_eq!(outcome, Outcome::AgentUnusable { fault });
-        }
-    }
-
-    #[test]
     fn a_network_that_outlasts_the_patience_is_given_up_with_the_same_words() {
         for (class, waits) in [(FaultClass::Network, 1), (FaultClass::Transient, 1)] {
             let policy = RetryPolicy { max_wait: Duration::from_secs(10), ..POLICY };

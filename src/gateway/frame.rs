@@ -96,13 +96,6 @@ mod tests {
         ProviderFrame::read(bytes).admit(bound).err().map(|refusal| refusal.problem.code)
     }
 
-    /// A frame of this type and exactly this size.
-    fn sized(kind: &str, size: usize) -> Vec<u8> {
-        let empty = format!(r#"{{"type":"{kind}","data":""}}"#);
-        let filler = "x".repeat(size - empty.len());
-        format!(r#"{{"type":"{kind}","data":"{filler}"}}"#).into_bytes()
-    }
-
     #[test]
     fn what_is_no_object_with_a_text_type_is_invalid_json() {
         for text in ["", "x", "[]", "1", "null", "\"push\"", "{", "{}", r#"{"type":1}"#, "{}{}"] {
@@ -125,20 +118,6 @@ mod tests {
         assert_eq!(read(r#""\ud83d" 1"#), Err(ErrorCode::InvalidJson));
         for number in [0.1 + 0.2, 5e-324, f64::MAX, 8.448_845_784_375_07e-73] {
             assert_eq!(read(&format!("{number:e}")), Ok(number.into()));
-        }
-    }
-
-    #[test]
-    fn limits_are_inclusive_and_only_a_bound_connection_s_result_has_the_larger_one() {
-        let large = Some(ErrorCode::PayloadTooLarge);
-        for (kind, bound, limit) in [
-            ("push", true, FRAME_SIZE),
-            ("push", false, FRAME_SIZE),
-            ("tool.result", false, FRAME_SIZE),
-            ("tool.result", true, RESULT_SIZE),
-        ] {
-            assert_eq!(refused(&sized(kind, limit), bound), None, "{kind} {bound}");
-            assert_eq!(refused(&sized(kind, limit + 1), bound), large, "{kind} {bound}");
         }
     }
 

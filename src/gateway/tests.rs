@@ -1,7 +1,6 @@
-//! The table as its host sees it: frames and times in, effects out.
+//! The table as its host sees it: frames and times in, effects out. The scripts in
+//! `tests/corpus/gateway` play most of the protocol, over real sockets.
 
-mod calls;
-mod lifecycle;
-mod limits;
 mod random;
+mod states;
 mod world;

@@ -176,33 +176,8 @@ fn make_private(folder: &Path) -> Result<(), GatewayError> {
 mod tests {
     use super::*;
 
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).expect("there").permissions().mode() & 0o777
-    }
-
     fn tokens() -> (GatewayToken, GatewayToken) {
         (GatewayToken::generate().expect("random"), GatewayToken::generate().expect("random"))
-    }
-
-    #[test]
-    fn the_files_are_private_and_go_with_their_owner() {
-        let home = tempfile::tempdir().expect("a folder");
-        let folder = token_folder(home.path());
-        let (token, mcp_token) = tokens();
-        let files =
-            TokenFiles::write(folder.clone(), &token, Some(&mcp_token), 17).expect("written");
-        assert_eq!(files.token(), home.path().join("extensions/tap/.provider-token"));
-        let text = fs::read_to_string(files.token()).expect("read");
-        assert_eq!(text, format!("{}\n", token.expose()));
-        assert_eq!(
-            (mode(&files.token()), mode(&files.mcp_token()), mode(&folder)),
-            (0o600, 0o600, 0o700)
-        );
-        assert_eq!(read_token_files(&folder), (Some(token.expose().to_owned()), Some(17)));
-        let path = files.token();
-        drop(files);
-        assert!(!path.exists());
-        assert_eq!(read_token_files(&folder), (None, None));
     }
 
     #[test]
@@ -237,24 +212,5 @@ mod tests {
             assert!(error.contains("it is a symbolic link"), "{error}");
             assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
         }
-    }
-
-    #[test]
-    fn a_dead_owner_s_files_are_replaced_and_a_live_one_s_never() {
-        let home = tempfile::tempdir().expect("a folder");
-        let folder = token_folder(home.path());
-        fs::create_dir_all(&folder).expect("made");
-        fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("mode");
-        let stale = folder.join(TOKEN);
-        fs::write(&stale, "ptk-stale\n").expect("written");
-        fs::write(folder.join(".provider-token.lock"), "1 gateway\n").expect("written");
-        let (token, mcp_token) = tokens();
-        let files = TokenFiles::write(folder.clone(), &token, Some(&mcp_token), 1).expect("free");
-        assert_eq!((mode(&stale), mode(&folder)), (0o600, 0o700));
-        let (other, _) = tokens();
-        let error = TokenFiles::write(folder, &other, Some(&mcp_token), 2).expect_err("held");
-        assert!(matches!(error, GatewayError::Owned { .. }), "{error}");
-        assert_eq!(fs::read_to_string(&stale).expect("read"), format!("{}\n", token.expose()));
-        drop(files);
     }
 }

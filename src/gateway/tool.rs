@@ -148,14 +148,6 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_tools_are_the_most() {
-        let tool =
-            |at: usize| json!({"name": format!("t{at}"), "description": "", "parameters": {}});
-        assert_eq!(refused((0..100).map(tool).collect()), None);
-        assert_eq!(refused((0..101).map(tool).collect()), Some(ErrorCode::PayloadTooLarge));
-    }
-
-    #[test]
     fn defaults_are_filled_in_and_annotations_dropped() {
         let tools = json!([
             {"name": "a", "description": "d", "parameters": {}, "annotations": {"readOnlyHint": true}},

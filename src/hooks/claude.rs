@@ -324,17 +324,6 @@ mod tests {
     }
 
     #[test]
-    fn invalid_settings_are_an_error_and_foreign_hooks_are_noted() {
-        for text in ["", "{", r#"{"hooks": {"PreToolUse": [{"hooks": "x"}]}}"#] {
-            let error = matching_hooks(&[("settings.json", text.to_owned())], &call("bash"));
-            assert!(error.expect_err(text).to_string().contains("settings.json"), "{text}");
-        }
-        let text = r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "?"}]}]}}"#;
-        let found = matching_hooks(&[("settings.json", text.to_owned())], &call("bash"));
-        assert_eq!(found.expect("settings"), MatchingHooks { hooks: Vec::new(), foreign: true });
-    }
-
-    #[test]
     fn the_input_has_claude_s_names() {
         let input = r#"{"sessionId":"s","cwd":"/w","toolName":"edit",
             "toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#;

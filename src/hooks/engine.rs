@@ -105,23 +105,3 @@ pub fn find_program(
         folders.iter().map(|folder| home.join(folder).join(name)).find(|path| path.is_file())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_is_read_in_any_case() {
-        for (value, engine) in [
-            (None, HookEngine::Auto),
-            (Some(""), HookEngine::Auto),
-            (Some("AUTO"), HookEngine::Auto),
-            (Some("Python"), HookEngine::Python),
-            (Some("rUsT"), HookEngine::Rust),
-        ] {
-            assert_eq!(HookEngine::read(value.map(OsStr::new)).expect("known"), engine);
-        }
-        let error = HookEngine::read(Some(OsStr::new("ruby"))).expect_err("unknown");
-        assert!(error.to_string().contains("ruby"), "{error}");
-    }
-}

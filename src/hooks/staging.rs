@@ -266,23 +266,6 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_written_once_and_programs_are_executable() {
-        let root = tempfile::tempdir().expect("folder");
-        for file in files() {
-            assert_eq!(
-                file.stage(root.path()).expect("staged"),
-                HookFileChange::Created,
-                "{}",
-                file.path
-            );
-            let mode = fs::metadata(root.path().join(file.path)).expect("there").permissions();
-            assert_eq!(mode.mode() & 0o100 != 0, file.runs(), "{}", file.path);
-        }
-        assert_eq!(files().len(), 9);
-        assert!(plans(root.path()).iter().all(|(_, plan)| *plan == HookFileChange::Unchanged));
-    }
-
-    #[test]
     fn foreign_and_edited_files_are_left_alone_and_ours_are_updated() {
         let root = tempfile::tempdir().expect("folder");
         let write = |path: &str, text: &str| {

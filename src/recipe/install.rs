@@ -70,19 +70,3 @@ pub async fn install(
         RunnerEnd::Stopped => Err(RecipeError::InstallStopped),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limit_is_five_minutes_or_what_the_variable_says() {
-        let seconds = |value| install_limit(value).map(|limit| limit.as_secs()).ok();
-        assert_eq!(seconds(None), Some(300));
-        assert_eq!(seconds(Some("")), Some(300));
-        assert_eq!(seconds(Some("900")), Some(900));
-        for wrong in ["0", "-1", "5m", "x", "1.5"] {
-            assert_eq!(seconds(Some(wrong)), None, "{wrong}");
-        }
-    }
-}

@@ -88,43 +88,6 @@ fn status(word: &str) -> StepStatus {
 mod tests {
     use super::*;
 
-    /// As the runner prints it.
-    const PRETTY: &str = r#"{
-  "recipe_name": "hello",
-  "success": true,
-  "step_results": [
-    {
-      "step_id": "greet",
-      "status": "completed",
-      "output": "hello you",
-      "error": "",
-      "duration": 5.11e-7
-    }
-  ],
-  "context": {
-    "who": "you"
-  },
-  "duration": 0.020820745
-}
-"#;
-
-    #[test]
-    fn the_runner_s_own_answer_pretty_or_not() {
-        let pretty = parse(PRETTY.as_bytes()).expect("an answer");
-        let step = RecipeStep {
-            step_id: "greet".to_owned(),
-            status: StepStatus::Completed,
-            output: "hello you".to_owned(),
-            error: String::new(),
-            duration: Some(5.11e-7),
-        };
-        assert!(pretty.success);
-        assert_eq!(pretty.steps, [step]);
-        assert_eq!(pretty.context["who"], "you");
-        let compact = serde_json::from_str::<Value>(PRETTY).expect("JSON").to_string();
-        assert_eq!(parse(compact.as_bytes()), Ok(pretty));
-    }
-
     #[test]
     fn missing_fields_have_defaults_and_unknown_ones_are_ignored() {
         let read = |text: &str| parse(text.as_bytes()).expect("an answer");
@@ -154,27 +117,5 @@ mod tests {
         ] {
             assert_eq!(status(word), expected, "{word}");
         }
-    }
-
-    #[test]
-    fn an_answer_of_the_wrong_shape_is_invalid() {
-        for (text, why) in [
-            ("", "empty stdout"),
-            (" \n", "empty stdout"),
-            ("[]", "it is not a JSON object"),
-            ("true", "it is not a JSON object"),
-            ("{\"success\": tru", "{\"success\": tru"),
-            ("{} {}", "{} {}"),
-            ("noise\n{}", "noise\n{}"),
-            (r#"{"success":"true"}"#, "`success` is neither true nor false"),
-            (r#"{"step_results":{}}"#, "`step_results` is not a list"),
-            (r#"{"step_results":[1]}"#, "`step_results[0]` is not an object"),
-            (r#"{"context":[]}"#, "`context` is not an object"),
-        ] {
-            assert_eq!(parse(text.as_bytes()), Err(why.to_owned()), "{text}");
-        }
-        assert_eq!(parse("x".repeat(9000).as_bytes()).expect_err("none").len(), 500);
-        let huge = format!("{{\"a\":\"{}\"}}", "x".repeat(LARGEST));
-        assert_eq!(parse(huge.as_bytes()), Err("more than 10485760 bytes".to_owned()));
     }
 }

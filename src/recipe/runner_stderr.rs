@@ -88,24 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_five_meaningful_lines_are_kept() {
-        let lines = ["one", "two", "▶ step", "three", "", "four", "five", "six", "  ✓ step (0.1s)"];
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(said(&lines), some("two\nthree\nfour\nfive\nsix"));
-        assert_eq!(said(&["▶ a", "✗ a"]), some("▶ a\n✗ a"));
-        assert_eq!(said(&["", " "]), None);
-        assert_eq!(said(&["▶ a", "Error: x"]), some("Error: x"));
-    }
-
-    #[test]
     fn a_line_without_an_end_is_cut() {
         assert_eq!(said(&[&"ä".repeat(5000)]).map(|said| said.len()), Some(2000));
-    }
-
-    #[test]
-    fn signals_have_names() {
-        assert_eq!(signal_name(Signal::TERM.as_raw()), "SIGTERM");
-        assert_eq!(signal_name(9), "SIGKILL");
-        assert_eq!(signal_name(63), "63");
     }
 }

@@ -155,26 +155,6 @@ mod tests {
     }
 
     #[test]
-    fn values_are_spilled_from_the_limit_on_counted_in_bytes() {
-        for (text, large) in [
-            ("x".repeat(32_767), false),
-            ("x".repeat(32_768), true),
-            // 16,384 letters of two bytes.
-            ("ä".repeat(16_384), true),
-            (format!("{}x", "ä".repeat(16_383)), false),
-            (String::new(), false),
-        ] {
-            let spilled = spilled(&context(&[("k", &text)]));
-            assert_eq!(!spilled.is_empty(), large, "{} bytes", text.len());
-        }
-    }
-
-    #[test]
-    fn a_secret_of_any_size_is_spilled() {
-        assert_eq!(spilled(&context(&[("token", "x"), ("other", "x")])), ["token"]);
-    }
-
-    #[test]
     fn file_names_are_safe_and_unique() {
         let large = "x".repeat(LIMIT);
         let long = "k".repeat(300);
@@ -186,33 +166,5 @@ mod tests {
             ["a_b", "a_b-2", "A_B-3", "a_b-4", "__", "_", ".._.._etc", "ok.json", "a_b-2-2", "_-2"];
         assert_eq!(names[..10], expected);
         assert_eq!(names[10], "k".repeat(200));
-    }
-
-    #[test]
-    fn the_folder_is_private_and_deleted_on_drop() {
-        let base = tempfile::tempdir().expect("a folder");
-        let large = "x".repeat(LIMIT);
-        let context = context(&[("a/b", &large), ("a_b", "y"), ("token", "secret")]);
-        let places = plan(&context, &|value| value.key == "token");
-        let spilled = Spilled::write(&places, base.path()).expect("written").expect("a folder");
-        let folder = spilled.folder().to_owned();
-        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
-        assert_eq!(mode(&folder), 0o700);
-        for (name, text) in [("a_b", large.as_str()), ("token", "secret")] {
-            assert_eq!(std::fs::read_to_string(folder.join(name)).expect("read"), text);
-            assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
-        }
-        assert_eq!(uri(&folder, "a_b"), format!("file://{}/a_b", folder.display()));
-        drop(spilled);
-        assert!(!folder.exists());
-    }
-
-    #[test]
-    fn without_spilled_values_no_folder_is_created() {
-        let base = tempfile::tempdir().expect("a folder");
-        let context = context(&[("a", "b")]);
-        let spilled = Spilled::write(&plan(&context, &|_| false), base.path()).expect("written");
-        assert!(spilled.is_none());
-        assert_eq!(std::fs::read_dir(base.path()).expect("a folder").count(), 0);
     }
 }

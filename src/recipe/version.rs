@@ -75,39 +75,3 @@ pub(super) fn check(printed: &str) -> Result<Version, VersionProblem> {
         Ordering::Equal | Ordering::Greater => Ok(found),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_minimum_is_new_enough_and_nothing_below_it() {
-        for (printed, version) in [
-            ("recipe-runner 0.3.5", "0.3.5"),
-            ("recipe-runner 0.3.6\n", "0.3.6"),
-            ("0.3.5.1", "0.3.5.1"),
-            ("0.3.10", "0.3.10"),
-            ("v0.4", "0.4"),
-            ("recipe-runner-rs 1.0.0-rc.1 (abc 2026)", "1.0.0"),
-            ("odd text before 2.0 and 0.1 after", "2.0"),
-        ] {
-            assert_eq!(check(printed).map(|it| it.to_string()), Ok(version.to_owned()));
-        }
-        for (printed, version) in
-            [("recipe-runner 0.3.4", "0.3.4"), ("0.3", "0.3"), ("0.2.99", "0.2.99")]
-        {
-            let found = Version::find(version).expect("a version");
-            assert_eq!(check(printed), Err(VersionProblem::TooOld { found }));
-        }
-    }
-
-    #[test]
-    fn unknown_versions_are_refused() {
-        for printed in ["", "  \n"] {
-            assert!(matches!(check(printed), Err(VersionProblem::Unknown { .. })), "{printed:?}");
-        }
-        for printed in ["recipe-runner", "version 7", "one.two", "99999999999999999999999.1"] {
-            assert!(matches!(check(printed), Err(VersionProblem::Unparseable { .. })), "{printed}");
-        }
-    }
-}

@@ -86,6 +86,8 @@ fn of_what_a_hook_prints_the_last_decision_wins_and_a_deny_survives() {
         (format!("{allow}\n{deny}\n"), deny),
         (format!("{pretty}\n"), pretty),
         (format!("checking\n{pretty}\n{allow}\n"), pretty),
+        (r#"{"permissionDecision":" DENY","message":"no"}"#.to_owned(), deny),
+        (format!("{{\"permissionDecision\":\"Ask\"}}\n{allow}\n{{torn\n"), allow),
     ] {
         assert_eq!(output(&stacked(Some(&printed), None)), wins, "{printed}");
         assert_eq!(output(&stacked(None, Some(&printed))), wins, "{printed}");

@@ -78,6 +78,8 @@ fn anything_but_a_plain_yes_denies() {
         (r#"{"is_valid": true, "risk_level": "high"}"#, 0),
         (r#"{"is_valid": true, "risk_level": "critical"}"#, 0),
         (r#"{"is_valid": false, "risk_level": "low"}"#, 0),
+        (r#"{"is_valid": true, "risk_level": "banana"}"#, 0),
+        (r#"{"is_valid": "true", "risk_level": "none"}"#, 0),
         (r#"{"is_valid": true}"#, 0),
         (r#"{"risk_level": "none"}"#, 0),
         ("{}", 0),
@@ -98,6 +100,14 @@ fn anything_but_a_plain_yes_denies() {
     let killed = Project::new();
     killed.program("xpia-defend", "#!/bin/sh\nkill -KILL $$\n");
     killed.hook(&["xpia"], &pwd()).denied();
+}
+
+#[test]
+fn a_medium_risk_is_no_reason_to_deny() {
+    for risk in ["low", "medium", "MEDIUM"] {
+        let said = format!(r#"{{"is_valid": true, "risk_level": "{risk}"}}"#);
+        assert_eq!(defended(&said, 0).hook(&["xpia"], &pwd()).stdout, "{}\n", "{risk}");
+    }
 }
 
 #[test]

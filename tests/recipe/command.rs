@@ -47,7 +47,10 @@ fn help_for_a_stranger() {
 #[test]
 fn what_is_typed_goes_over_to_the_runner() {
     let scene = Scene::new(&format!("{NOTE}; pwd > \"$RECIPE_RUNNER_OUT/pwd\"; {DONE}"));
-    scene.repo.write("sub/values.json", r#"{"list":[1,"a"],"n":7,"who":"file","yes":true}"#);
+    scene.repo.write(
+        "sub/values.json",
+        r#"{"a":{"deep":"ä"},"list":[1,"a"],"n":7,"none":null,"who":"file","yes":true}"#,
+    );
     let ran = scene.recipe(&[
         "run",
         "hello",
@@ -87,9 +90,13 @@ fn what_is_typed_goes_over_to_the_runner() {
             "-R",
             "/two",
             "--set",
+            "a={\"deep\":\"ä\"}",
+            "--set",
             "list=[1,\"a\"]",
             "--set",
             "n=7",
+            "--set",
+            "none=null",
             "--set",
             "who=typed",
             "--set",
@@ -212,6 +219,7 @@ fn the_environment_is_the_allowlist_and_is_what_is_printed() {
         ] {
             command.env(name, "planted-value");
         }
+        command.env("RECIPE_RUNNER_NO_UPDATE_CHECK", "0");
     };
     let mut command = scene.command(&["run", "hello"]);
     planted(&mut command);

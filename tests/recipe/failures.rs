@@ -30,6 +30,9 @@ fn a_runner_that_misbehaves() {
         ("echo '[]'", 4, "unparseable", "it is not a JSON object"),
         ("echo '{\"success\": tr'", 4, "unparseable", "{\"success\": tr"),
         ("echo '{\"success\":\"yes\"}'", 4, "unparseable", "`success` is neither true nor false"),
+        ("echo '{\"step_results\":{}}'", 4, "unparseable", "`step_results` is not a list"),
+        ("echo '{\"step_results\":[1]}'", 4, "unparseable", "`step_results[0]` is not an object"),
+        ("echo '{\"context\":[]}'", 4, "unparseable", "`context` is not an object"),
         (
             "echo '{\"success\":true,\"x\":\"'; head -c 11000000 /dev/zero | tr '\\0' x; echo '\"}'",
             4,
@@ -78,6 +81,7 @@ fn a_runner_whose_version_is_not_relied_on_is_never_asked_for_a_recipe() {
         ("", "version_unknown"),
         ("a fine runner", "version_unparseable"),
         ("version seven", "version_unparseable"),
+        ("99999999999999999999999.1", "version_unparseable"),
     ] {
         let scene = Scene::with(
             Repo::empty(),
@@ -99,7 +103,9 @@ fn a_runner_whose_version_is_not_relied_on_is_never_asked_for_a_recipe() {
 
 #[test]
 fn odd_version_texts_that_name_a_version_are_good() {
-    for version in ["recipe-runner 0.3.5", "v0.4", "runner-rs 1.0.0-rc.1+abc (2026)", "0.3.10"] {
+    for version in
+        ["recipe-runner 0.3.5", "v0.4", "runner-rs 1.0.0-rc.1+abc (2026)", "0.3.10", "2.0, not 0.1"]
+    {
         let scene = Scene::with(Repo::empty(), version, DONE);
         assert_eq!(scene.recipe(&["run", "hello"]).code, Some(0), "{version}");
     }
@@ -143,6 +149,7 @@ fn a_command_line_that_cannot_be_used() {
     scene.repo.write("list.json", "[1]");
     scene.repo.write("broken.json", "{");
     scene.repo.write("key.json", r#"{"a=b":1}"#);
+    scene.repo.write("nul.json", r#"{"a":"x\u0000y"}"#);
     let long = "a".repeat(129);
     for (args, kind) in [
         (&["../x"][..], "invalid_recipe"),
@@ -156,6 +163,7 @@ fn a_command_line_that_cannot_be_used() {
         (&["hello", "--context", "list.json"], "invalid_context"),
         (&["hello", "--context", "broken.json"], "invalid_context"),
         (&["hello", "--context", "key.json"], "invalid_context"),
+        (&["hello", "--context", "nul.json"], "invalid_context"),
         (&["hello", "-C", "gone"], "usage"),
     ] {
         let mut all = vec!["run", "--json"];

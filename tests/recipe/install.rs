@@ -100,6 +100,7 @@ fn an_installation_that_fails_or_hangs_or_brings_nothing() {
         ("exec sleep 600", Some("1"), 124, "longer than 1 s"),
         ("exit 0", None, 3, "recipe-runner-rs was not found"),
         ("exit 0", Some("soon"), 2, "RECIPE_RUNNER_INSTALL_TIMEOUT=soon"),
+        ("exit 0", Some("0"), 2, "RECIPE_RUNNER_INSTALL_TIMEOUT=0"),
     ] {
         let scene = Scene::new(DONE);
         let ran = install(&scene, cargo, &["--yes"], limit);

@@ -230,21 +230,3 @@ async fn a_turn_ends_when_nobody_says_in_time_whether_it_may() {
     assert_eq!(stop(&bench.gate, STOP, Some(stops)).await, "{}");
     assert!(held.await.expect("the loop").is_some(), "it was asked, and did not answer");
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn many_hooks_may_ask_at_once() {
-    let bench = bench(Greeting::Welcome);
-    let asked: Vec<_> = (0..30).map(|_| bench.call("pwd")).collect();
-    let replies = futures::future::join_all(asked).await;
-    assert!(replies.iter().all(|reply| *reply == json!({})), "{replies:?}");
-    assert_eq!(bench.decisions(), 30);
-}
-
-#[tokio::test]
-async fn without_a_server_a_hook_has_no_answer() {
-    let bench = bench(Greeting::Welcome);
-    let socket = bench.socket.clone();
-    drop(bench);
-    let asked = tokio::task::spawn_blocking(move || hooks::ask(&socket, "preToolUse", b"{}"));
-    asked.await.expect("no panic").expect_err("nobody is there");
-}

@@ -385,15 +385,4 @@ mod tests {
         let message = error("turns:\n- steps:\n  - {say: a, think: b}\n");
         assert!(message.starts_with("error: line 3 column 14:"), "{message}");
     }
-
-    #[test]
-    fn a_memory_lies_beside_its_script() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("agent.yaml");
-        std::fs::write(&path, "memory: seen.txt\n").expect("written");
-        let script = AgentScript::load(&path).expect("a script");
-        assert_eq!(script.memory, Some(folder.path().join("seen.txt")));
-        let missing = AgentScript::load(Path::new("/not/there.yaml")).expect_err("not there");
-        assert!(missing.to_string().starts_with("cannot read the script /not/there.yaml: "));
-    }
 }

@@ -59,22 +59,3 @@ impl Uses {
         *self.used.entry(name.to_owned()).or_default() += 1;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_memory_outlives_the_process() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = Some(folder.path().join("memory"));
-        let mut first = Uses::open(file.clone()).expect("nothing there is fine");
-        assert!(first.allows("turn 0", Some(1)));
-        first.take("turn 0").expect("written");
-        let second = Uses::open(file).expect("read");
-        assert!(!second.allows("turn 0", Some(1)));
-        assert!(second.allows("turn 0", Some(2)));
-        assert!(second.allows("turn 0", None));
-        assert!(second.allows("turn 1", Some(1)));
-    }
-}

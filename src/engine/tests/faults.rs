@@ -2,7 +2,7 @@
 
 use super::format::only;
 use super::test_run::{TASK, TestRun};
-use super::work_tree::{Act, ending, failing, honest};
+use super::work_tree::{Act, failing, honest};
 use crate::agent::AgentError;
 use crate::agent::PluginError;
 use crate::model::{
@@ -203,21 +203,6 @@ async fn evidence_of_tampering_survives_the_agent_s_death() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_signal_while_the_run_waits_ends_it_at_once() {
-    let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
-    let mut scene = TestRun::new(TASK, vec![limited]);
-    let stop = scene.place.stop.clone();
-    let ender = async {
-        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-        stop.request(2);
-    };
-    let begun = tokio::time::Instant::now();
-    let (outcome, ()) = tokio::join!(scene.run(), ender);
-    assert_eq!(outcome, Ok(Outcome::Interrupted { signal: 2 }));
-    assert_eq!(begun.elapsed().as_secs(), 5);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_wait_is_no_longer_than_the_run() {
     let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
     let mut scene = TestRun::new(TASK, vec![limited]);
@@ -225,14 +210,6 @@ async fn a_wait_is_no_longer_than_the_run() {
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(outcome, Outcome::LimitReached { .. }), "{outcome:?}");
     assert_eq!(only(&scene.told(), &["waiting"]), ["waiting until 10: it said so"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_stuck_turn_costs_an_attempt() {
-    let stuck = ending(TurnEnd::Stuck(crate::model::Stuck::Idle(900)), |_| ());
-    let mut scene = TestRun::new(TASK, vec![stuck, honest("one"), honest("two")]);
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    assert!(scene.told().contains("iteration 2: one, attempt 2"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::format::only;
 use super::test_run::{TASK, TestRun};
-use super::work_tree::{act, ending, exists, honest};
+use super::work_tree::{act, ending, honest};
 use crate::agent::AgentError;
 use crate::engine::BaselineRun;
 use crate::model::{
@@ -180,22 +180,6 @@ async fn a_turn_that_the_cli_cuts_off_for_its_credits_is_a_limit_and_no_failed_a
     let limit = Limit::AiCredits;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
     assert!(!scene.told().contains("verdict: Fail"), "{}", scene.told());
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
-    let slow = Box::new(|place: &super::work_tree::WorkTree| {
-        place.write("half.txt", "half\n");
-        Turn { millis: 3_600_000, ..Turn::default() }
-    });
-    let mut scene = TestRun::new(TASK, vec![slow]);
-    scene.limits().duration = Some(Duration::from_secs(60));
-    let limit = Limit::Duration;
-    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
-    insta::assert_snapshot!(scene.told());
-    assert!(!exists(&scene.place.root.join("half.txt")));
-    let kept = scene.place.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
-    assert_eq!((kept.as_str(), scene.dirt().as_str()), ("half", ""));
 }
 
 #[tokio::test(start_paused = true)]

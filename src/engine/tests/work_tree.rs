@@ -1,6 +1,6 @@
 //! Where a run of these tests works: a real repository, and what an agent does there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicI64;
 
@@ -105,8 +105,4 @@ pub(super) fn failing(end: TurnEnd, class: FaultClass) -> Act {
         let fault = Some(Fault::new(class, "it said so"));
         Turn { end, fault, ..Turn::default() }
     })
-}
-
-pub(super) fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }

@@ -39,24 +39,3 @@ pub(super) fn is_of_rake(task: &str) -> bool {
         db:abort_if_pending_migrations";
     !task.starts_with("db:") || lists(DB, task)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_is_known_by_its_whole_name() {
-        for task in ["test", ":app:test", "integrationTest", "compileTestJava", "spotlessApply"] {
-            assert!(is_of_gradle(task), "{task}");
-        }
-        for task in ["pub", "uA", "rel", "bootRun", "properties", "flywayClean", "pTML", ""] {
-            assert!(!is_of_gradle(task), "{task}");
-        }
-        for command in ["test", "+test", "core/test", "Test/compile", "testOnly *FooSpec"] {
-            assert!(is_of_sbt(command), "{command}");
-        }
-        for command in ["eval 1", "apply -cp /tmp x", "testOnly x -- -R /tmp", "new x/y.g8", ""] {
-            assert!(!is_of_sbt(command), "{command}");
-        }
-    }
-}

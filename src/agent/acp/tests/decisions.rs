@@ -320,20 +320,6 @@ async fn the_cli_s_look_at_a_background_shell_needs_no_decision() {
 }
 
 #[tokio::test]
-async fn nothing_is_allowed_any_more_once_a_turn_is_cancelled() {
-    let (scene, turn) = turn(async |peer| {
-        peer.call("1", "execute", ls()).await;
-        peer.call_ended("1", "completed", 0).await;
-        peer.expect("session/cancel").await;
-        peer.ask("2", ls(), &EVERY).await;
-        assert_eq!(peer.outcome().await.1["optionId"], "o2-reject_once");
-    })
-    .await;
-    assert_eq!(scene.decided(), [(Answer::Deny, "run.turn-over".to_owned())]);
-    assert_eq!(turn.end, TurnEnd::Lost);
-}
-
-#[tokio::test]
 async fn a_tool_call_outside_of_any_prompt_is_an_alarm() {
     let (_, turn) = turn(async |peer| {
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "sneak"});

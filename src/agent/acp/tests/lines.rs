@@ -118,18 +118,6 @@ async fn half_a_message_and_then_the_end_is_a_broken_one() {
 }
 
 #[tokio::test]
-async fn a_line_that_never_ends_is_cut_off_at_its_limit() {
-    let said = broken(async |peer| {
-        let piece = vec![b'x'; 1 << 20];
-        for _ in 0..17 {
-            peer.bytes(&piece).await;
-        }
-    })
-    .await;
-    assert!(said.contains("a line of more than 16 MiB"), "{said}");
-}
-
-#[tokio::test]
 async fn what_the_agent_says_when_we_hang_up_is_not_why() {
     let (scene, mut peer) = ClientScene::new(AgentKind::Other);
     let mut scene = scene.with_stderr(b"BrokenPipeError: [Errno 32] Broken pipe\n");

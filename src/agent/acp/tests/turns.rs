@@ -192,37 +192,6 @@ async fn a_session_that_is_not_let_go_of_is_told_and_one_that_cannot_be_closed_i
 }
 
 #[tokio::test]
-async fn the_end_of_the_run_cancels_the_turn() {
-    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
-    let stop = CancellationToken::new();
-    let client = async {
-        let (_connection, mut session) = scene.session().await;
-        let limits = limits();
-        session.prompt(&prompt(), &limits, &stop).await.expect("recorded")
-    };
-    let agent = async {
-        peer.hello().await;
-        peer.open().await;
-        let prompt = peer.prompted().await;
-        stop.cancel();
-        peer.expect("session/cancel").await;
-        peer.answer(&prompt, json!({"stopReason": "cancelled"})).await;
-    };
-    let (turn, ()) = within(async { tokio::join!(client, agent) }).await;
-    assert_eq!((turn.end, turn.fault), (TurnEnd::Interrupted, None));
-}
-
-#[tokio::test]
-async fn a_cancelled_that_nobody_asked_for_is_a_lost_stream() {
-    let turn = turn(AgentKind::Other, limits(), async |peer| {
-        let prompt = peer.prompted().await;
-        peer.answer(&prompt, json!({"stopReason": "cancelled"})).await;
-    })
-    .await;
-    assert_eq!(turn.end, TurnEnd::Lost);
-}
-
-#[tokio::test]
 async fn other_stop_reasons_keep_their_names_and_unknown_ones_are_errors() {
     for reason in ["max_tokens", "refusal", "max_turn_requests"] {
         let turn = turn(AgentKind::Other, limits(), async |peer| {
