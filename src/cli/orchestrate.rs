@@ -203,7 +203,7 @@ fn startable(place: &RepoContext, settings: &Settings) -> Result<(), Failure> {
     launch::find_agent(settings)?;
     place.repo.checkpoint()?;
     let mut changes = place.repo.status()?.all();
-    let marked = place.repo.marked();
+    let marked = place.repo.marked()?;
     changes.retain(|change| !marked.contains(&change.path));
     if !settings.allow_dirty && !changes.is_empty() {
         return Err(RepoProblem::Dirty { changes }.into());

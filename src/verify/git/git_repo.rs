@@ -11,7 +11,6 @@ use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use super::alternates::alternates;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
-use super::suspects::Indexed;
 use crate::model::{Checkpoint, CommitSeen, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
 use crate::verify::error::{RepoProblem, VerifyError, io_error};
@@ -48,8 +47,6 @@ pub struct GitRepo {
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
     pub(super) known: KnownTrees,
-    /// The index as it was read last; see [`GitRepo::index_now`].
-    pub(super) indexed: Mutex<Option<Indexed>>,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -87,8 +84,7 @@ impl GitRepo {
         alternates(&common_dir.join("objects"))?;
         let opened = SystemTime::now();
         let (repo, known) = (Mutex::new(found), KnownTrees::default());
-        let indexed = Mutex::default();
-        Ok(Self { repo, root, git_dir, common_dir, opened, known, indexed })
+        Ok(Self { repo, root, git_dir, common_dir, opened, known })
     }
 
     /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the

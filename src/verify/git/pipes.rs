@@ -43,23 +43,31 @@ pub(super) fn pattern(folder: &Path, name: &OsStr, kind: fs::FileType) -> Patter
 
 /// Every file of these names below a folder. Pipes are removed.
 pub(super) fn pattern_files(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    walk(root).0
+}
+
+/// Removes pipes of these names. Returns the repositories below the folder, relative to it.
+pub(super) fn remove_pipes(root: &Path) -> Vec<PathBuf> {
+    let below = |path: PathBuf| Some(path.strip_prefix(root).ok()?.to_owned());
+    walk(root).1.into_iter().filter_map(below).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// The files of these names below a folder, and the folders with a `.git`.
+fn walk(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut files, mut repositories) = (Vec::new(), Vec::new());
     let mut waiting = vec![root.to_owned()];
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
-            if kind.is_dir() && name != ".git" {
+            if name == ".git" {
+                repositories.push(folder.clone());
+            } else if kind.is_dir() {
                 waiting.push(entry.path());
-            } else if !kind.is_dir() && pattern(&folder, &name, kind) == PatternFile::File {
-                found.push(entry.path());
+            } else if pattern(&folder, &name, kind) == PatternFile::File {
+                files.push(entry.path());
             }
         }
     }
-    found
-}
-
-/// Removes pipes of these names.
-pub(super) fn remove_pipes(root: &Path) {
-    drop(pattern_files(root));
+    (files, repositories)
 }

@@ -13,7 +13,6 @@ use super::git_repo::GitRepo;
 use super::history::Head;
 use super::operation::in_progress;
 use super::plain::oid;
-use super::suspects::at_once;
 use crate::model::PathChange;
 use crate::verify::error::{RepoProblem, VerifyError, io_error};
 use crate::verify::fingerprint::Fingerprints;
@@ -52,14 +51,11 @@ impl GitRepo {
             let reason = "git itself cannot read it".to_owned();
             return Err(RepoProblem::Unsupported { path: self.root.clone(), reason });
         }
-        // The run reads this tree soon. Who reads it then tells an error, too.
-        let know = || self.files(&oid(head), &[]).is_ok();
-        let (_, seen) = at_once(know, || self.all_in(&repo));
-        let (status, ignored) = seen.map_err(|error| self.unreadable(error))?;
+        let (status, ignored) = self.all_in(&repo).map_err(|error| self.unreadable(error))?;
         let (prepared, dirty): (Vec<_>, Vec<_>) =
             status.all().into_iter().partition(|change| change.path.starts_with(layout.folder()));
         // `git update-index --skip-worktree` and `--assume-unchanged`.
-        let marked = self.marked();
+        let marked = self.marked_in(&repo)?;
         let shown: Vec<_> = dirty.iter().filter(|it| !marked.contains(&it.path)).cloned().collect();
         if dirt == Dirt::Refuse && !shown.is_empty() {
             return Err(RepoProblem::Dirty { changes: shown });

@@ -1,29 +1,35 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: git looks only at the paths that may differ, all in one walk; renames are not
-//! detected; a path that is marked "assumed unchanged" is read anyway, because that mark can hide a
+//! Invariant: renames are not detected; a path that is marked "assumed unchanged" is read anyway, because that mark can hide a
 //! change. Not in this file: the author of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use git2::{
-    AttrCheckFlags, Delta, DiffOptions, ErrorCode, FileMode, Index, IndexEntry,
-    IndexEntryExtendedFlag, IndexEntryFlag, IndexTime, Repository, StatusOptions, StatusShow,
+    AttrCheckFlags, Delta, DiffOptions, ErrorCode, Index, IndexEntry, IndexEntryExtendedFlag,
+    IndexEntryFlag, IndexTime, Repository, StatusOptions,
 };
 
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::path;
-use super::suspects::{Indexed, Sought, suspects};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
 
 /// The attribute for files whose text git keeps in UTF-8.
 pub(super) const ENCODING: &str = "working-tree-encoding";
+
+/// What a look at the working tree is to find.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    /// Changed and untracked files.
+    Changes,
+    /// Ignored files, too.
+    All,
+}
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
@@ -63,68 +69,62 @@ impl GitRepo {
     /// If the tree cannot be read.
     pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
         let repo = &*self.lock();
-        Ok(ignored_of(&self.look(repo, Sought::Ignored)?))
+        Ok(ignored_of(&self.look(repo, Sought::All)?))
     }
 
-    /// Asks git about the paths that may differ.
     fn look(&self, repo: &Repository, sought: Sought) -> Result<Flags, VerifyError> {
         self.refuse_links(repo)?;
         self.look_at(repo, sought).map_err(self.failed("compare the working tree with HEAD"))
     }
 
     fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
-        let mut seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let staged = |now: &Indexed| {
-            if sought == Sought::Ignored || is_heads(repo, now)? {
-                return Ok(Flags::new());
-            }
-            ask(repo, StatusShow::Index, sought, &[])
-        };
-        let (suspects, now, mut found) = suspects((&self.root, sought), seen.take(), repo, staged)?;
-        let now = seen.insert(now);
-        let Some(mut suspects) = suspects else {
-            remove_pipes(&self.root);
-            let found = ask(repo, StatusShow::IndexAndWorkdir, sought, &[])?;
-            return Ok(self.without_filtered(repo, now, found));
-        };
-        suspects.retain(|path| {
-            if now.holds(path) {
-                return true;
-            }
-            if sought == Sought::Changes {
-                return !is_ignored(repo, &self.root, path, &mut 64);
-            }
-            let whole = repo.is_path_ignored(path).unwrap_or_default();
-            if whole {
-                found.insert(path.clone(), git2::Status::IGNORED);
-            }
-            !whole
-        });
-        let noted = match self.few(now, &suspects) {
-            Some(entries) => differing(repo, &entries, &suspects, sought)?,
-            None => ask(repo, StatusShow::Workdir, sought, &suspects)?,
-        };
-        let noted = self.without_filtered(repo, now, noted);
-        for (path, flags) in noted {
-            *found.entry(path).or_insert(git2::Status::CURRENT) |= flags;
-        }
+        let repositories = remove_pipes(&self.root);
+        let index = self.index_now(repo)?;
+        let mut found = self.without_filtered(repo, &index, ask(repo, sought)?);
         // The library does not see a repository without a commit or a file, but `git add` fails.
-        let added = suspects.iter().filter(|path| !now.holds(path));
-        for path in added.filter_map(|path| empty_repository(repo, &self.root, path, &mut 1_000)) {
-            found.entry(path).or_insert(git2::Status::WT_NEW);
+        for path in repositories {
+            let is_empty = || fs::read_dir(self.root.join(&path)).is_ok_and(|it| it.count() == 1);
+            if index.get_path(&path, 0).is_none() && is_empty() && !is_ignored(repo, &path) {
+                found.entry(path).or_insert(git2::Status::WT_NEW);
+            }
+        }
+        if sought == Sought::All {
+            let beside = self.beside_tracked(repo, &index).into_iter();
+            found.extend(beside.map(|path| (path, git2::Status::IGNORED)));
         }
         Ok(found)
+    }
+
+    /// The other entries of ignored folders with tracked files, which the library leaves out.
+    fn beside_tracked(&self, repo: &Repository, index: &Index) -> Vec<PathBuf> {
+        let mut folders = BTreeSet::new();
+        for entry in index.iter() {
+            let path = path(&entry.path);
+            let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+            above
+                .map(Path::to_owned)
+                .take_while(|above| folders.insert(above.clone()))
+                .for_each(drop);
+        }
+        let is_other = |path: &PathBuf| {
+            !folders.contains(path) && (0..=3).all(|stage| index.get_path(path, stage).is_none())
+        };
+        let inside = folders.iter().filter(|folder| is_ignored(repo, folder)).flat_map(|folder| {
+            let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten();
+            entries.filter_map(Result::ok).map(|entry| folder.join(entry.file_name()))
+        });
+        inside.filter(is_other).collect()
     }
 
     /// Files that a filter program made differ from their objects, which tells nothing, and a program
     /// that the repository names must not run here. So what git noted of them in the index counts,
     /// even at the time of the index.
-    fn without_filtered(&self, repo: &Repository, index: &Indexed, mut found: Flags) -> Flags {
+    fn without_filtered(&self, repo: &Repository, index: &Index, mut found: Flags) -> Flags {
         found.retain(|path, flags| {
             let filter = || filter_of(repo, path, AttrCheckFlags::FILE_THEN_INDEX);
             if flags.is_wt_modified()
                 && filter().is_ok_and(|name| name.is_some())
-                && index.has_noted(&self.root, path)
+                && self.has_noted(index, path)
             {
                 flags.remove(git2::Status::WT_MODIFIED);
             }
@@ -133,33 +133,25 @@ impl GitRepo {
         found
     }
 
-    /// The entries of some paths, if these are few files and paths that git does not track: so git
-    /// need not read the whole index to look at them. What it finds unchanged is not noted there.
-    fn few(&self, index: &Indexed, paths: &[PathBuf]) -> Option<Vec<IndexEntry>> {
-        const FEW: usize = 32;
-        let entry = |path: &PathBuf| {
-            let entry = index.entry(path)?;
-            let is_file = entry.mode != u32::from(FileMode::Commit);
-            let is_folder = self.root.join(path).symlink_metadata().is_ok_and(|it| it.is_dir());
-            (is_file && !is_folder).then(|| unmarked(entry))
-        };
-        let tracked = paths.iter().filter(|path| index.holds(path));
-        if paths.len() > FEW { None } else { tracked.map(entry).collect() }
+    /// The paths that `git status` leaves out, as the index says.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn marked(&self) -> Result<BTreeSet<PathBuf>, VerifyError> {
+        self.marked_in(&self.lock())
     }
 
-    /// The paths that `git status` leaves out, as the index said at the last look.
-    pub fn marked(&self) -> BTreeSet<PathBuf> {
-        let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let marked = seen.iter().flat_map(|index| &index.entries).filter(|it| is_marked(it));
-        marked.map(|entry| path(&entry.path)).collect()
+    pub(super) fn marked_in(&self, repo: &Repository) -> Result<BTreeSet<PathBuf>, VerifyError> {
+        let index = self.index_now(repo).map_err(self.failed("read the index"))?;
+        Ok(index.iter().filter(is_marked).map(|entry| path(&entry.path)).collect())
     }
 
     /// Checks the paths whose index flags hide them from `git status`.
     fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
         let mut hidden = Hidden::default();
         let mut shown = Vec::new();
-        let seen = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        for entry in seen.iter().flat_map(|index| &index.entries).filter(|it| is_marked(it)) {
+        let index = self.index_now(repo).map_err(self.failed("read the index"))?;
+        for entry in index.iter().filter(is_marked) {
             let path = path(&entry.path);
             let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
             if entry.flags_extended & skip != 0 && self.root.join(&path).symlink_metadata().is_err()
@@ -167,11 +159,10 @@ impl GitRepo {
                 hidden.left_out.insert(path);
                 continue;
             }
-            shown.push(unmarked(entry));
+            shown.push(unmarked(&entry));
         }
         let paths: Vec<_> = shown.iter().map(|entry| path(&entry.path)).collect();
-        let found = differing(repo, &shown, &paths, Sought::Changes)
-            .map_err(self.failed("compare hidden paths"))?;
+        let found = differing(repo, &shown, &paths).map_err(self.failed("compare hidden paths"))?;
         hidden.changed.extend(found.into_iter().filter_map(|(path, flags)| {
             match meaning(flags)? {
                 Seen::Tracked(kind) => Some(PathChange { path, kind }),
@@ -202,50 +193,10 @@ pub(super) fn filter_of(
     Ok(repo.get_attr(path, "filter", from)?.map(str::to_owned))
 }
 
-/// Does git ignore an untracked path, or everything below it? `most` is how many paths are looked
-/// at.
-fn is_ignored(repo: &Repository, root: &Path, path: &Path, most: &mut usize) -> bool {
-    if repo.is_path_ignored(path).unwrap_or_default() {
-        return true;
-    }
-    let at = root.join(path);
-    if !at.symlink_metadata().is_ok_and(|meta| meta.is_dir()) || at.join(".git").exists() {
-        return false;
-    }
-    let Ok(children) = fs::read_dir(&at) else { return false };
-    children.into_iter().all(|child| {
-        *most = most.saturating_sub(1);
-        *most > 0 && child.is_ok_and(|it| is_ignored(repo, root, &path.join(it.file_name()), most))
-    })
-}
-
-/// The first repository in an untracked folder that holds nothing but its git folder. `most` is how
-/// many paths are looked at.
-fn empty_repository(
-    repo: &Repository,
-    root: &Path,
-    path: &Path,
-    most: &mut usize,
-) -> Option<PathBuf> {
-    let at = root.join(path);
-    *most = most.checked_sub(1)?;
-    if !at.symlink_metadata().ok()?.is_dir() || repo.is_path_ignored(path).unwrap_or(true) {
-        return None;
-    }
-    let mut names = fs::read_dir(&at).ok()?.filter_map(|it| it.ok().map(|it| it.file_name()));
-    if at.join(".git").symlink_metadata().is_ok() {
-        return names.all(|name| name == ".git").then(|| path.to_owned());
-    }
-    names.find_map(|name| empty_repository(repo, root, &path.join(name), most))
-}
-
-/// Is nothing staged?
-fn is_heads(repo: &Repository, index: &Indexed) -> Result<bool, git2::Error> {
-    match repo.head() {
-        Ok(head) => index.is(repo, &head.peel_to_tree()?),
-        Err(error) if error.code() == ErrorCode::UnbornBranch => Ok(index.entries.is_empty()),
-        Err(error) => Err(error),
-    }
+/// Does git ignore a path, or a folder that it is in?
+fn is_ignored(repo: &Repository, path: &Path) -> bool {
+    let mut above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| repo.is_path_ignored(above).unwrap_or(true))
 }
 
 /// An entry that git reads the file of, whatever its marks and times say.
@@ -265,7 +216,6 @@ fn differing(
     repo: &Repository,
     entries: &[IndexEntry],
     paths: &[PathBuf],
-    sought: Sought,
 ) -> Result<Flags, git2::Error> {
     if paths.is_empty() {
         return Ok(Flags::new());
@@ -273,21 +223,14 @@ fn differing(
     let mut index = Index::new()?;
     entries.iter().try_for_each(|entry| index.add(entry))?;
     let mut options = DiffOptions::new();
-    options
-        .include_typechange(true)
-        .include_ignored(sought != Sought::Changes)
-        .include_untracked(true)
-        .recurse_untracked_dirs(true)
-        .disable_pathspec_match(true);
+    options.include_typechange(true).disable_pathspec_match(true);
     for path in paths {
         options.pathspec(path);
     }
     let diff = repo.diff_index_to_workdir(Some(&index), Some(&mut options))?;
     let flags = |delta: git2::DiffDelta<'_>| {
         let flags = match delta.status() {
-            Delta::Unmodified => return None,
-            Delta::Ignored => git2::Status::IGNORED,
-            Delta::Untracked => git2::Status::WT_NEW,
+            Delta::Unmodified | Delta::Ignored | Delta::Untracked => return None,
             Delta::Deleted => git2::Status::WT_DELETED,
             _ => git2::Status::WT_MODIFIED,
         };
@@ -305,28 +248,19 @@ fn ignored_of(found: &Flags) -> Vec<PathBuf> {
     ignored.map(|(path, _)| path.clone()).collect()
 }
 
-/// Asks git about some paths, or about all. Changed files whose time is not conclusive are read
-/// once, and their time is recorded in the index, unless another process holds it.
-fn ask(
-    repo: &Repository,
-    show: StatusShow,
-    sought: Sought,
-    paths: &[PathBuf],
-) -> Result<Flags, git2::Error> {
+/// Asks git about all paths. Changed files whose time is not conclusive are read; where ignored files
+/// are sought, too, no agent works, and their time is recorded in the index, unless another process
+/// holds it.
+fn ask(repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
     let mut options = StatusOptions::new();
     options
-        .show(show)
-        .include_ignored(sought != Sought::Changes)
+        .include_ignored(sought == Sought::All)
         .recurse_ignored_dirs(false)
         .include_untracked(true)
         .recurse_untracked_dirs(true)
         .renames_head_to_index(false)
-        .renames_index_to_workdir(false)
-        .disable_pathspec_match(true);
-    for path in paths {
-        options.pathspec(path);
-    }
-    let noted = repo.statuses(Some(options.update_index(sought != Sought::Ignored)));
+        .renames_index_to_workdir(false);
+    let noted = repo.statuses(Some(options.update_index(sought == Sought::All)));
     let statuses = match noted {
         Err(error) if error.code() == ErrorCode::Locked => {
             repo.statuses(Some(options.update_index(false)))

@@ -2,7 +2,7 @@
 
 mod checks;
 mod clashes;
-mod index_file;
+mod index_follows;
 mod links;
 mod preflight;
 mod rescue;

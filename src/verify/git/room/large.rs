@@ -10,10 +10,10 @@ use git2::{AttrCheckFlags, Repository};
 use sha2::{Digest as _, Sha256};
 
 use super::on_disk::Stat;
-use super::{PrivateRepo, failed, write};
+use super::{PrivateRepo, failed};
 use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::status::{ENCODING, filter_of};
-use crate::verify::git::suspects::{Indexed, TICK, noted};
+use crate::verify::git::tracked::note_unchanged;
 
 /// A pointer is short; git-lfs itself reads no more.
 const LONGEST: u64 = 1024;
@@ -77,19 +77,10 @@ impl PrivateRepo {
         if self.made.is_empty() {
             return Ok(());
         }
-        // None of them may be as young as the index.
-        std::thread::sleep(TICK);
-        let failed = failed("note what filters made in", &self.work);
-        let repo = Repository::open(&self.work).map_err(&failed)?;
-        let index = Indexed::read(&repo).map_err(failed)?;
-        let made = self.made.keys().filter(|path| self.is_as_made(path)).filter_map(|path| {
-            noted(index.entry(path)?, &fs::symlink_metadata(self.work.join(path)).ok()?)
-        });
-        let made = made.collect();
-        let at = self.git("index");
-        let written =
-            index.changed(made, |before, bytes| write(&at, bytes).map(|()| before.clone()));
-        written.transpose().map(drop)
+        let made = self.made.keys().filter(|path| self.is_as_made(path));
+        Repository::open(&self.work)
+            .and_then(|repo| note_unchanged(&mut repo.index()?, &self.work, made))
+            .map_err(failed("note what filters made in", &self.work))
     }
 
     /// What a filter made of a file, if it is still that.
