@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::SystemTime;
 
-use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::alternates::alternates;
 use super::known_trees::KnownTrees;
@@ -117,11 +117,14 @@ impl GitRepo {
         move |error| {
             let path = self.root.clone();
             let locked = error.code() == ErrorCode::Locked;
-            let source = Box::new(error);
-            if locked {
-                VerifyError::Locked { operation, path, source }
+            if locked && error.class() == ErrorClass::Index {
+                // The library does not name it.
+                let source = format!("{} exists", self.git_dir.join("index.lock").display());
+                VerifyError::Locked { operation, path, source: source.into() }
+            } else if locked {
+                VerifyError::Locked { operation, path, source: error.into() }
             } else {
-                VerifyError::Git { operation, path, source }
+                VerifyError::Git { operation, path, source: error.into() }
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +14,7 @@ use git2::{ErrorCode, Repository};
 
 use super::git_repo::GitRepo;
 use super::plain::path;
+use super::settings::files_below;
 use crate::sys::process::may_be_at_work;
 use crate::verify::error::{VerifyError, io_error};
 
@@ -21,6 +22,8 @@ use crate::verify::error::{VerifyError, io_error};
 /// these two seconds is reported, if not removed.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
+/// So often it is asked whether a git is at work here.
+const LOOKS: u32 = 10;
 
 /// Repeats an operation that fails because of another process's lock.
 pub(super) fn patiently<T>(
@@ -85,18 +88,25 @@ impl GitRepo {
         repo: &Repository,
         born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Stayed, VerifyError> {
+        let of_the_dead = born.is_some();
         let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
         let (mut ours, mut others): (Vec<_>, Vec<_>) =
             self.staying(repo).into_iter().partition(|lock| born(lock.written) && lock.is_there());
-        // It keeps nobody from a commit, but all later maintenance from its work.
-        let maintenance = Lock::there(self.common_dir.join("objects/maintenance.lock"));
-        let mut maintenance = maintenance.filter(|lock| born(lock.written));
-        let any = !ours.is_empty() || maintenance.is_some();
-        if any && may_be_at_work("git", &[&self.root, &self.git_dir]) {
-            others.append(&mut ours);
-            maintenance = None;
+        // These keep nobody from a commit, but maintenance from its work, and a run from its refs.
+        let mut quiet = vec![self.common_dir.join("objects/maintenance.lock")];
+        if of_the_dead {
+            let refs = files_below(&self.common_dir, Path::new("refs/ralph"))?.into_iter();
+            let locks = refs.filter(|file| file.extension().is_some_and(|it| it == "lock"));
+            quiet.extend(locks.map(|file| self.common_dir.join(file)));
         }
-        ours.extend(maintenance);
+        let mut quiet: Vec<_> = quiet.into_iter().filter_map(Lock::there).collect();
+        quiet.retain(|lock| born(lock.written));
+        let any = !ours.is_empty() || !quiet.is_empty();
+        if any && self.git_stays_at_work() {
+            others.append(&mut ours);
+            quiet.clear();
+        }
+        ours.append(&mut quiet);
         ours.retain(Lock::is_there);
         others.retain(Lock::is_held);
         for lock in &ours {
@@ -104,6 +114,17 @@ impl GitRepo {
         }
         let paths = |locks: Vec<Lock>| locks.into_iter().map(|lock| lock.path).collect();
         Ok(Stayed { removed: paths(ours), held: paths(others) })
+    }
+
+    /// A git that ends while a lock stays did not hold it.
+    fn git_stays_at_work(&self) -> bool {
+        (0..LOOKS).all(|_| {
+            let at_work = may_be_at_work("git", &[&self.root, &self.git_dir]);
+            if at_work {
+                thread::sleep(PAUSE);
+            }
+            at_work
+        })
     }
 
     /// The locks that a commit takes, and any of which keeps us from one.

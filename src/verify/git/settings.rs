@@ -169,7 +169,7 @@ impl GitRepo {
 }
 
 /// The files and links below a path, relative to a root; the path itself if it is one.
-fn files_below(root: &Path, start: &Path) -> Result<Vec<PathBuf>, VerifyError> {
+pub(super) fn files_below(root: &Path, start: &Path) -> Result<Vec<PathBuf>, VerifyError> {
     let mut found = Vec::new();
     let mut waiting = vec![start.to_owned()];
     while let Some(path) = waiting.pop() {

@@ -196,13 +196,6 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process exited with code 7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process exited with code 7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
-          line  criterion   proof      attempts
-        ·    3  a is there  open              0
-        ·    5  b is there  open              0
-        ·    7  c is there  open              0
-
-        3 criteria: 3 open.
-        0 iterations, [span], 0 premium requests.
         Stopped: the agent is unusable: the agent was lost during initialize: its process exited with code
           7; its last output: error: line 1 column 1: unknown field `turn`, expected one of task, turns,
           pace, mode, banner, session_error, die, ignore, memory.
