@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use super::classify::{
-    AskedCheck, HarnessCheck, HarnessQuestion, KnownStarts, LookedAt, Mutants, PutBack, Role,
-    SourceTree as _, TreeEdit, has_code, missing_tests, mutants, put_back,
+    AskedCheck, HarnessCheck, HarnessQuestion, LookedAt, Mutants, PutBack, Role, SourceTree as _,
+    TreeEdit, has_code, missing_tests, mutants, put_back,
 };
 use super::error::VerifyError;
 use super::format;
@@ -62,7 +62,7 @@ impl Harness {
         shown: Shown<'_>,
         rules: &ProofRules<'_>,
         planned: &[PlannedCheck],
-        (human, known): (&[TreeEdit], &mut KnownStarts),
+        human: &[TreeEdit],
     ) -> Result<Option<Self>, VerifyError> {
         let Some(harness) = rules.harness else { return Ok(None) };
         let start = rules.repo.files(harness, human)?;
@@ -70,8 +70,7 @@ impl Harness {
         let now = rules.repo.files(shown.commit, &edits)?;
         let checks: Vec<HarnessCheck<'_>> = asked(planned, rules).collect();
         let question = question((&start, &now), rules, &checks);
-        let known = known.get(&question);
-        let mut found = put_back(&question, &known);
+        let mut found = put_back(&question);
         // An old file that cannot be read would be put back as an empty one.
         if let Some(path) = start.unreadable().or(now.unreadable()) {
             let source = "its object is missing or destroyed in git's data".into();

@@ -74,8 +74,8 @@ pub use branch::{
 pub use check_run::{CheckRun, run_checks};
 pub use checks::{CheckOptions, Checks, Purpose};
 pub use classify::{
-    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, KnownStart, PutBack, Role,
-    SourceTree, Table, TreeEdit, judges, put_back, table_markdown,
+    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, PutBack, Role, SourceTree, Table,
+    TreeEdit, judges, put_back, table_markdown,
 };
 pub use collect::{Collected, Compare, Inputs, collect, collect_commits, edited_meanwhile};
 pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
-use super::classify::{KnownStarts, LookedAt, Mutant, Mutants, TreeEdit};
+use super::classify::{LookedAt, Mutant, Mutants, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::Harness;
 use super::plan::PlannedCheck;
@@ -72,14 +72,14 @@ pub(super) fn old_product(
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     planned: &[PlannedCheck],
-    known: (&[TreeEdit], &mut KnownStarts),
+    human: &[TreeEdit],
 ) -> Result<Vec<TreeEdit>, VerifyError> {
     let can_run = |edits: &[TreeEdit]| edits.iter().any(|edit| runs(edit.path()));
     if harness.changes.is_empty() || rules.deep.is_empty() || !can_run(&harness.found.product) {
         return Ok(Vec::new());
     }
     let since = ProofRules { harness: rules.began, ..*rules };
-    let product = match Harness::at(shown, &since, planned, known)? {
+    let product = match Harness::at(shown, &since, planned, human)? {
         Some(since) => since.found.product,
         None => harness.found.product.clone(),
     };

@@ -66,7 +66,7 @@ impl ProofRoom {
     }
 
     /// Can no commit bring a path: does git ignore it, or is it outside the repository?
-    pub fn ignores(&mut self, path: &Path) -> bool {
+    pub fn ignores(&self, path: &Path) -> bool {
         let roots = [&self.place.work, &self.place.seen_at, &self.place.own];
         let inside = roots.iter().find_map(|root| path.strip_prefix(root).ok());
         let parts = inside.unwrap_or(path).iter().filter(|part| *part != ".");

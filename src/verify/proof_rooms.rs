@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::checks::{CheckOptions, Checks};
-use super::classify::{KnownStarts, SourceTree, Table, TreeEdit};
+use super::classify::{SourceTree, Table, TreeEdit};
 use super::commit_hooks::{CommitHooks, LIMIT, RefusedCommit, TriedCommit};
 use super::error::{VerifyError, io_error};
 use super::git::{PrivateRepo, RoomSource};
@@ -40,7 +40,6 @@ pub struct ProofRooms {
     human: Vec<TreeEdit>,
     /// Those of them that `git status` leaves out.
     marked: BTreeSet<PathBuf>,
-    known: KnownStarts,
     warm: Option<ProofRoom>,
     /// The warm room is not at its path, since another one is.
     aside: bool,
@@ -67,7 +66,6 @@ impl ProofRooms {
             set_up: None,
             human,
             marked,
-            known: KnownStarts::default(),
             warm: None,
             aside: false,
             filled_in: Duration::ZERO,
@@ -231,11 +229,6 @@ impl ProofRooms {
     ) -> Result<WorkerTree, VerifyError> {
         let room = self.make(self.base.join(format!("worker-{number}")), Warmth::Warm)?;
         Ok(WorkerTree::new(number, room, hooks, self.marked.clone()))
-    }
-
-    /// The starts that proofs rest on, as far as they were read.
-    pub(super) fn known(&mut self) -> &mut KnownStarts {
-        &mut self.known
     }
 
     /// The human's uncommitted files.

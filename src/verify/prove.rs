@@ -9,7 +9,7 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::checks::{CheckOptions, Checks, Purpose};
-use super::classify::{KnownStarts, SourceTree as _, TreeEdit};
+use super::classify::{SourceTree as _, TreeEdit};
 use super::error::VerifyError;
 use super::harness_at::{Harness, written};
 use super::holdout::{HoldOutCheck, counts};
@@ -73,13 +73,13 @@ async fn prove_in(
     options: &CheckOptions,
 ) -> Result<Proved, VerifyError> {
     let mut room = rooms.take(warmth)?;
-    let first = first_run((&mut room, rooms.known()), shown, rules, to_run, options).await;
+    let first = first_run(&mut room, shown, rules, to_run, options).await;
     rooms.give_back(room, warmth);
     let First { mut proved, mut again, mut fails } = first?;
     let may_retry = rules.retries && warmth == Warmth::Warm && rooms.are_made_soon();
     if may_retry && proved.is_red_soon() {
         let mut fresh = rooms.fresh(warmth)?;
-        let second = first_run((&mut fresh, rooms.known()), shown, rules, to_run, options).await;
+        let second = first_run(&mut fresh, shown, rules, to_run, options).await;
         fresh.remove();
         let second = second?;
         if second.proved.checks.iter().all(CheckResult::passed) {
@@ -128,7 +128,7 @@ async fn hold_out(
     }
     let planned: Vec<PlannedCheck> = due.iter().map(|check| check.planned()).collect();
     let mut room = rooms.fresh(warmth)?;
-    let harness = Harness::at(shown, rules, &planned, (room.human(), rooms.known()))?;
+    let harness = Harness::at(shown, rules, &planned, room.human())?;
     let rests_on = proved.put_back.as_ref().map_or(&[][..], |run| &run.rests_on);
     let mut edits = shown.edits.to_vec();
     if let Some(harness) = &harness {
@@ -297,13 +297,13 @@ impl Again {
 }
 
 async fn first_run(
-    (room, known): (&mut ProofRoom, &mut KnownStarts),
+    room: &mut ProofRoom,
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     (planned, checks): (&[PlannedCheck], &dyn Checks),
     options: &CheckOptions,
 ) -> Result<First, VerifyError> {
-    let harness = Harness::at(shown, rules, planned, (room.human(), known))?;
+    let harness = Harness::at(shown, rules, planned, room.human())?;
     let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
     let edits = [shown.edits, put_back].concat();
     let is_build =
@@ -340,15 +340,15 @@ async fn first_run(
         proved.checks.iter().any(|it| it.command == check.command && it.passed())
     };
     let green: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
-    let mut again = with_later(shown, rules, &green, (room.human(), known))?;
-    let product = old_product(&harness, shown, rules, planned, (room.human(), known))?;
+    let mut again = with_later(shown, rules, &green, room.human())?;
+    let product = old_product(&harness, shown, rules, planned, room.human())?;
     if harness.found.edits.is_empty() {
         let checks = std::mem::take(&mut proved.checks).into_iter();
         proved.checks = checks.map(|check| harness.compared(check, rules)).collect();
         let fails = must_fail(&harness, rules, planned, (&proved.checks, &product));
         return Ok(First { proved, again, fails });
     }
-    again.extend(with_new_tests((shown, rules), &harness, &green, (room.human(), known))?);
+    again.extend(with_new_tests((shown, rules), &harness, &green, room.human())?);
     let has_old = |check: &&PlannedCheck| !rules.is_test_new(&check.command);
     let checks = green.iter().filter(has_old).cloned().collect();
     let is_left_out =
@@ -366,7 +366,7 @@ fn with_later(
     shown: Shown<'_>,
     rules: &ProofRules<'_>,
     green: &[PlannedCheck],
-    (human, known): (&[TreeEdit], &mut KnownStarts),
+    human: &[TreeEdit],
 ) -> Result<Vec<Again>, VerifyError> {
     let mut by_harness: BTreeMap<&str, (&Oid, Vec<PlannedCheck>)> = BTreeMap::new();
     for check in green {
@@ -382,7 +382,7 @@ fn with_later(
             continue;
         }
         let rules = ProofRules { harness: Some(later), first_seen: &[], ..*rules };
-        let Some(harness) = Harness::at(shown, &rules, &checks, (human, &mut *known))? else {
+        let Some(harness) = Harness::at(shown, &rules, &checks, human)? else {
             continue;
         };
         if harness.found.edits.is_empty() {
@@ -400,7 +400,7 @@ fn with_new_tests(
     (shown, rules): (Shown<'_>, &ProofRules<'_>),
     harness: &Harness,
     green: &[PlannedCheck],
-    (human, known): (&[TreeEdit], &mut KnownStarts),
+    human: &[TreeEdit],
 ) -> Result<Option<Again>, VerifyError> {
     let was_there = |path: &Path| harness.start.paths().contains_key(path);
     let old = harness.found.edits.iter().filter(|edit| was_there(edit.path()));
@@ -412,7 +412,7 @@ fn with_new_tests(
     }
     let edits = [shown.edits, &old].concat();
     let (commit, checks) = (shown.commit.clone(), green.to_vec());
-    let harness = Harness::at(shown, rules, green, (human, known))?;
+    let harness = Harness::at(shown, rules, green, human)?;
     Ok(harness.map(|harness| Again { commit, edits, harness, checks, role: Role::NewTests }))
 }
 
@@ -453,7 +453,7 @@ pub fn harness_changes(
     planned: &[PlannedCheck],
 ) -> Result<Vec<PathChange>, VerifyError> {
     let shown = Shown { commit, edits: &[] };
-    let harness = Harness::at(shown, rules, planned, (&[], &mut KnownStarts::default()))?;
+    let harness = Harness::at(shown, rules, planned, &[])?;
     Ok(harness.map(|harness| harness.changes).unwrap_or_default())
 }
 

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use globset::GlobSet;
 use ralph_copilot::model::Oid;
 use ralph_copilot::verify::{
-    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, KnownStart, PutBack, SourceTree as _, Table,
-    TreeEdit, put_back,
+    EntryKind, GitRepo, HarnessCheck, HarnessQuestion, PutBack, SourceTree as _, Table, TreeEdit,
+    put_back,
 };
 
 use super::say;
@@ -80,7 +80,7 @@ fn what_of_each_commit_would_be_put_back() {
             may_change: &none,
             protect: &none,
         };
-        let found = put_back(&question, &KnownStart::of(&question));
+        let found = put_back(&question);
         let change = kind_of(&found, &|path| start.paths().contains_key(path));
         counts[change as usize] += 1;
         // Whatever is put back is as it was. A new module stays, without its tests.

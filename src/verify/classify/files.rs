@@ -10,11 +10,6 @@ pub trait SourceTree {
     /// Every file by its path relative to the root.
     fn paths(&self) -> &BTreeMap<PathBuf, FileEntry>;
 
-    /// Git's id of the tree; none if it is not known.
-    fn name(&self) -> Option<[u8; 20]> {
-        None
-    }
-
     /// The content of a file, or the target of a link. `None` for a gitlink and a missing file.
     fn read(&self, path: &Path) -> Option<Vec<u8>>;
 }

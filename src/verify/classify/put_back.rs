@@ -5,14 +5,12 @@
 //! product.
 
 use std::cell::OnceCell;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::ends::ends;
 use super::files::{EntryKind, FileEntry, SourceTree, text};
-use super::judges::judges;
-use super::known_start::KnownStart;
+use super::judges::{Judges, judges};
 use super::manifests;
 use super::paths::{extension, folder};
 use super::question::{HarnessQuestion, PutBack, TreeEdit};
@@ -20,12 +18,16 @@ use super::rust_items;
 use super::table::Role;
 
 /// Compares the harness of two trees and says how to put it back.
-pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
+pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
+    // The lines of shell that judge the work, or prepare that.
+    let checks = question.checks.iter().map(|check| check.command);
+    let commands: Vec<&str> = checks.chain(question.setup.iter().map(String::as_str)).collect();
+    let found = judges(question.start, question.table, &commands);
     let mut work = Work {
         question,
-        known,
         asked_for: OnceCell::new(),
-        result: PutBack { judges: known.found.files.clone(), ..PutBack::default() },
+        result: PutBack { judges: found.files.clone(), ..PutBack::default() },
+        found,
         writes: BTreeMap::new(),
         product: BTreeMap::new(),
     };
@@ -39,37 +41,18 @@ pub fn put_back(question: &HarnessQuestion<'_>, known: &KnownStart) -> PutBack {
 fn differing<'t>(
     start: &'t BTreeMap<PathBuf, FileEntry>,
     now: &'t BTreeMap<PathBuf, FileEntry>,
-) -> Vec<&'t PathBuf> {
-    let (mut start, mut now) = (start.iter().peekable(), now.iter().peekable());
-    let mut paths = Vec::new();
-    loop {
-        // Both are in order, so that each is gone through once.
-        let order = match (start.peek(), now.peek()) {
-            // Most are equal, and bytes are compared faster than the parts of paths.
-            (Some((old, _)), Some((new, _))) if old.as_os_str() == new.as_os_str() => {
-                Ordering::Equal
-            }
-            (Some((old, _)), Some((new, _))) => old.cmp(new),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => return paths,
-        };
-        match order {
-            Ordering::Less => paths.extend(start.next().map(|(path, _)| path)),
-            Ordering::Greater => paths.extend(now.next().map(|(path, _)| path)),
-            Ordering::Equal => {
-                let (old, new) = (start.next(), now.next());
-                paths.extend(old.filter(|_| old != new).map(|(path, _)| path));
-            }
-        }
-    }
+) -> BTreeSet<&'t PathBuf> {
+    let changed = start.iter().filter(|(path, entry)| now.get(*path) != Some(*entry));
+    let new = now.iter().filter(|(path, _)| !start.contains_key(*path));
+    changed.chain(new).map(|(path, _)| path).collect()
 }
 
 type Content = Option<(EntryKind, Vec<u8>)>;
 
 struct Work<'a> {
     question: &'a HarnessQuestion<'a>,
-    known: &'a KnownStart,
+    /// What the checks run and look at, in the start's tree.
+    found: Judges,
     /// Files of checks that had no test at the start.
     asked_for: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
@@ -96,7 +79,7 @@ impl Work<'_> {
         }
         let is_new = !self.start().paths().contains_key(path);
         let role = table.role(path);
-        let files = &self.known.found.files;
+        let files = &self.found.files;
         let is_named = files.contains(path)
             || is_new && path.ancestors().any(|above| files.contains(above))
             || is_new && self.asked_for().contains(path);
@@ -110,7 +93,7 @@ impl Work<'_> {
             Some(Role::Manifest) if is_new && self.comes_first(path) => self.restore(path),
             Some(Role::Manifest | Role::Build) if is_new => self.product(path),
             // What an entry prints is compared, as in `test "$(make -s version)" = 2`.
-            Some(Role::Manifest) if self.known.found.subjects.contains(path) => self.product(path),
+            Some(Role::Manifest) if self.found.subjects.contains(path) => self.product(path),
             Some(Role::Manifest) => self.parts(path),
             Some(Role::Build) => {
                 self.result.build.push(path.to_owned());
@@ -215,8 +198,7 @@ impl Work<'_> {
         self.result.edits = edits(self.writes);
         self.result.product = edits(self.product);
         let commands = self.question.checks.iter().map(|check| check.command);
-        let judges = &self.known.found;
-        self.result.ends = ends(self.question, commands, judges, &self.result.edits);
+        self.result.ends = ends(self.question, commands, &self.found, &self.result.edits);
         self.result
     }
 }

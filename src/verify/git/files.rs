@@ -3,16 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use git2::{ObjectType, Repository};
 
 use super::edited::{edited, is_folder, make_way};
 use super::git_repo::GitRepo;
-use super::known_trees::{bytes_of, kind};
 use super::locks::patiently;
 use super::plain::oid;
-use super::tree_files::TreeFiles;
+use super::tree_files::{TreeFiles, bytes_of, entries, kind};
 use crate::model::{Oid, PathChange};
 use crate::verify::classify::{EntryKind, FileEntry, TreeEdit};
 use crate::verify::error::VerifyError;
@@ -26,8 +24,7 @@ impl GitRepo {
         let failed = self.failed("read a tree");
         let repo = Repository::open(&self.git_dir).map_err(&failed)?;
         let root = self.tree(&repo, tree)?;
-        let mut entries = self.known.entries(&repo, &root).map_err(&failed)?;
-        let name = edits.is_empty().then(|| bytes_of(root.id()));
+        let mut entries = entries(&root).map_err(&failed)?;
         drop(root);
         let mut edited = BTreeMap::new();
         for edit in edits {
@@ -41,19 +38,18 @@ impl GitRepo {
                     };
                     let id = id.map_err(&failed)?;
                     let entry = FileEntry { kind: *kind, id: bytes_of(id) };
-                    let entries = Arc::make_mut(&mut entries);
-                    make_way(entries, path);
+                    make_way(&mut entries, path);
                     entries.insert(path.clone(), entry);
                     if *kind != EntryKind::Gitlink {
                         edited.insert(path.clone(), bytes.clone());
                     }
                 }
                 TreeEdit::Remove { path } => {
-                    Arc::make_mut(&mut entries).remove(path);
+                    entries.remove(path);
                 }
             }
         }
-        Ok(TreeFiles { repo, name, entries, edited, unreadable: OnceCell::new() })
+        Ok(TreeFiles { repo, entries, edited, unreadable: OnceCell::new() })
     }
 
     /// A tree like `base`, but with these paths as `from` has them. Both may be commits.

@@ -9,7 +9,6 @@ use std::time::SystemTime;
 use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::alternates::alternates;
-use super::known_trees::KnownTrees;
 use super::plain::oid;
 use crate::model::{Checkpoint, CommitSeen, Oid, PathChange};
 use crate::verify::classify::TreeEdit;
@@ -46,7 +45,6 @@ pub struct GitRepo {
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
-    pub(super) known: KnownTrees,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -83,8 +81,8 @@ impl GitRepo {
         let common_dir = canonical(found.commondir())?;
         alternates(&common_dir.join("objects"))?;
         let opened = SystemTime::now();
-        let (repo, known) = (Mutex::new(found), KnownTrees::default());
-        Ok(Self { repo, root, git_dir, common_dir, opened, known })
+        let repo = Mutex::new(found);
+        Ok(Self { repo, root, git_dir, common_dir, opened })
     }
 
     /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the

@@ -22,7 +22,6 @@ mod history;
 mod identity;
 mod import;
 mod index_follows;
-mod known_trees;
 mod links;
 mod locks;
 mod merge;

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use globset::GlobSet;
 
-use super::{
-    HarnessCheck, HarnessQuestion, KnownStart, Role, Table, judges, missing_tests, put_back,
-};
+use super::{HarnessCheck, HarnessQuestion, Role, Table, judges, missing_tests, put_back};
 use tree::{Change, Planted, ask, changed, globs, judged};
 
 #[test]
@@ -202,7 +200,7 @@ fn what_the_task_says_comes_before_the_table() {
             may_change: &may_change,
             protect: &protect,
         };
-        let found = put_back(&question, &KnownStart::of(&question));
+        let found = put_back(&question);
         assert_eq!(found.changed, expected.iter().map(Path::new).collect::<Vec<_>>());
     }
 }

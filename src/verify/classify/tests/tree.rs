@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::super::{
-    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, KnownStart, PutBack, SourceTree, Table,
-    TreeEdit, judges, put_back,
+    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, PutBack, SourceTree, Table, TreeEdit,
+    judges, put_back,
 };
 
 /// A tree of files in memory.
@@ -104,7 +104,7 @@ pub(super) fn ask(check: &str, start: &Planted, now: &Planted) -> PutBack {
         may_change: &none,
         protect: &none,
     };
-    put_back(&question, &KnownStart::of(&question))
+    put_back(&question)
 }
 
 /// A change of a tree: files with new content, or `None` for a deleted one.

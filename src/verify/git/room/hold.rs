@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use git2::build::CheckoutBuilder;
 use git2::{Commit, ErrorCode, Index, Repository};
 
-use super::{Held, PrivateRepo, RoomSource, failed};
+use super::{Held, KeptIndex, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
 use crate::sys::{remove_any, remove_tree};
 use crate::verify::error::{VerifyError, io_error};
@@ -19,8 +18,8 @@ use crate::verify::git::plain::{path, read_or_empty};
 
 use crate::verify::classify::{EntryKind, TreeEdit};
 use crate::verify::git::edited::edited;
-use crate::verify::git::known_trees::kind;
 use crate::verify::git::tree_changes::{TreeChange, tree_changes};
+use crate::verify::git::tree_files::kind;
 
 /// The mode of a submodule in an index.
 const GITLINK: u32 = 0o160_000;
@@ -52,7 +51,7 @@ impl PrivateRepo {
             self.keep_patterns();
         }
         let id = git2::Oid::from_str(commit.as_str()).map_err(&failed)?;
-        self.reset(Some(id), self.held.as_ref().map(|held| &*held.index))?;
+        self.reset(Some(id), self.held.as_ref().map(|held| &held.index))?;
         let repo = self.open()?;
         let base = repo.find_commit(id).map_err(&failed)?;
         let head = with_edits(&repo, &base, edits).map_err(&failed)?;
@@ -64,45 +63,23 @@ impl PrivateRepo {
         if modules || !self.modules.is_empty() {
             self.submodules(&repo.index().map_err(&failed)?)?;
         }
-        gone.iter().for_each(|path| self.on_disk.forget(path));
-        self.note(&repo, &differ).map_err(&failed)?;
         self.made.retain(|path, _| !differ.contains(path));
         self.pointers.retain(|path| !differ.contains(path) && !gone.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
         drop(base);
         self.point_at(head)?;
-        self.held = Some(Held { commit: id, head, tree, index: Arc::default() });
+        self.held = Some(Held { commit: id, head, tree, index: KeptIndex::default() });
         self.keep_index()?;
-        self.keep_open(repo);
         Ok(waiting)
-    }
-
-    /// Notes how files are that were written just now; all of them, the first time.
-    pub(super) fn note(
-        &mut self,
-        repo: &Repository,
-        written: &[PathBuf],
-    ) -> Result<(), git2::Error> {
-        let index = repo.index()?;
-        let is_submodule = |mode| mode == GITLINK;
-        if self.on_disk.is_empty() {
-            let all: Vec<(PathBuf, bool)> =
-                index.iter().map(|it| (path(&it.path), is_submodule(it.mode))).collect();
-            self.on_disk.note(&self.work, all.iter().map(|(path, is)| (path.as_path(), *is)));
-            return Ok(());
-        }
-        let entries = written
-            .iter()
-            .filter_map(|path| Some((path.as_path(), is_submodule(index.get_path(path, 0)?.mode))));
-        self.on_disk.note(&self.work, entries);
-        Ok(())
     }
 
     /// Records the current state of the index.
     pub(super) fn keep_index(&mut self) -> Result<(), VerifyError> {
-        let bytes = read_or_empty(&self.git("index"))?;
+        let path = self.git("index");
+        let bytes = read_or_empty(&path)?.into();
+        let written = fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if let Some(held) = &mut self.held {
-            held.index = bytes.into();
+            held.index = KeptIndex { bytes, written };
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{AttrCheckFlags, Repository};
 use sha2::{Digest as _, Sha256};
 
-use super::on_disk::Stat;
+use super::stat::Stat;
 use super::{PrivateRepo, failed};
 use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::status::{ENCODING, filter_of};

@@ -7,9 +7,10 @@
 
 mod hold;
 mod large;
-mod on_disk;
+mod look;
 mod patterns;
 mod source;
+mod stat;
 mod strays;
 mod tidied;
 mod tidy;
@@ -19,13 +20,14 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use git2::{IndexEntryFlag, ObjectType, Repository, RepositoryInitOptions};
 use rustix::fs::OFlags;
 
-use self::on_disk::{OnDisk, Stat};
 pub use self::source::RoomSource;
+use self::stat::Stat;
 pub use self::tidied::Tidied;
 use crate::model::Oid;
 use crate::sys::remove_any;
@@ -50,8 +52,6 @@ pub struct PrivateRepo {
     held: Option<Held>,
     /// Files that a filter made from the commit, as they were then.
     made: BTreeMap<PathBuf, Stat>,
-    /// The state of the files when they matched the held commit.
-    on_disk: OnDisk,
     /// Untracked files with patterns, and their contents.
     patterns: BTreeMap<PathBuf, Vec<u8>>,
     /// Submodules, by their paths.
@@ -60,18 +60,6 @@ pub struct PrivateRepo {
     empty_modules: BTreeSet<PathBuf>,
     /// Pointers to large files that the repository does not have.
     pointers: BTreeSet<PathBuf>,
-    /// Opened once: reading the index of a large repository takes longer than all the rest.
-    handle: Handle,
-}
-
-/// An open repository, if there is one.
-#[derive(Default)]
-struct Handle(Mutex<Option<Repository>>);
-
-impl std::fmt::Debug for Handle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Handle")
-    }
 }
 
 /// The content of the room.
@@ -81,8 +69,16 @@ struct Held {
     /// The commit at HEAD: with edits, one like it.
     head: git2::Oid,
     tree: git2::Oid,
-    /// The index that belongs to it. Several MB in a large repository.
-    index: Arc<[u8]>,
+    index: KeptIndex,
+}
+
+/// The index that belongs to a commit, and when it was written: git reads each file that is as young
+/// as its index.
+#[derive(Clone, Debug, Default)]
+struct KeptIndex {
+    /// Several MB in a large repository.
+    bytes: Arc<[u8]>,
+    written: Option<SystemTime>,
 }
 
 impl PrivateRepo {
@@ -109,12 +105,10 @@ impl PrivateRepo {
             branch,
             held: None,
             made: BTreeMap::new(),
-            on_disk: OnDisk::default(),
             patterns: BTreeMap::new(),
             modules: BTreeMap::new(),
             empty_modules: BTreeSet::new(),
             pointers: BTreeSet::new(),
-            handle: Handle::default(),
         })
     }
 
@@ -161,20 +155,12 @@ impl PrivateRepo {
         self.work.join(".git").join(name)
     }
 
-    /// The open repository, for [`Self::keep_open`] to take back.
-    fn open(&mut self) -> Result<Repository, VerifyError> {
-        match self.handle.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(open) => Ok(open),
-            None => Repository::open(&self.work).map_err(failed("open the proof room", &self.work)),
-        }
-    }
-
-    fn keep_open(&mut self, open: Repository) {
-        self.handle = Handle(Mutex::new(Some(open)));
+    fn open(&self) -> Result<Repository, VerifyError> {
+        Repository::open(&self.work).map_err(failed("open the proof room", &self.work))
     }
 
     /// Writes git's folder anew, but for objects, and for an index that is as it should be.
-    fn reset(&self, head: Option<git2::Oid>, index: Option<&[u8]>) -> Result<(), VerifyError> {
+    fn reset(&self, head: Option<git2::Oid>, index: Option<&KeptIndex>) -> Result<(), VerifyError> {
         let folder = self.work.join(".git");
         real_folder(&folder)?;
         for name in ["objects", "objects/info", "objects/pack"] {
@@ -187,7 +173,7 @@ impl PrivateRepo {
             alternates.push(b'\n');
         }
         write(&folder.join("objects/info/alternates"), &alternates)?;
-        let keeps_index = holds(&self.git("index"), index);
+        let keeps_index = index.is_some_and(|index| holds(&self.git("index"), index));
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
             let entry = entry.map_err(io_error("list", &folder))?;
             let path = entry.path();
@@ -215,9 +201,17 @@ impl PrivateRepo {
             self.point_at(head)?;
         }
         match index {
-            Some(index) if !keeps_index => write(&self.git("index"), index),
+            Some(index) if !keeps_index => self.write_index(index),
             _ => Ok(()),
         }
+    }
+
+    fn write_index(&self, KeptIndex { bytes, written }: &KeptIndex) -> Result<(), VerifyError> {
+        let path = self.git("index");
+        write(&path, bytes)?;
+        let Some(written) = *written else { return Ok(()) };
+        let file = fs::File::open(&path);
+        file.and_then(|file| file.set_modified(written)).map_err(io_error("date", &path))
     }
 
     /// Begins a commit that is only tried, until the room is tidied: HEAD is its parent, its message
@@ -382,10 +376,13 @@ fn real_folder(path: &Path) -> Result<(), VerifyError> {
     fs::create_dir(path).map_err(io_error("make", path))
 }
 
-/// Is this a separate file with this content?
-fn holds(path: &Path, content: Option<&[u8]>) -> bool {
-    let own = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.nlink() == 1);
-    own && content.is_some() && fs::read(path).ok().as_deref() == content
+/// Is this a separate file with the content of an index, and its time?
+fn holds(path: &Path, index: &KeptIndex) -> bool {
+    let is_own = |meta: &fs::Metadata| {
+        meta.is_file() && meta.nlink() == 1 && meta.modified().ok() == index.written
+    };
+    fs::symlink_metadata(path).is_ok_and(|meta| is_own(&meta))
+        && fs::read(path).ok().as_deref() == Some(&*index.bytes)
 }
 
 fn link(to: &Path, at: &Path) -> Result<(), VerifyError> {

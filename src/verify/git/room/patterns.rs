@@ -8,9 +8,9 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Index, Repository};
 
-use super::on_disk::Look;
+use super::look::Look;
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::pattern_files;
@@ -31,17 +31,14 @@ impl PrivateRepo {
 
     /// Removes those that were added since beside files of the index, and restores the others.
     /// Those in an ignored folder, such as a cache of packages, hide nothing.
-    pub(super) fn put_patterns_back(&mut self, look: &Look) -> Result<(), VerifyError> {
-        let repo = self.open()?;
-        let failed = failed("read the index", &self.work);
-        let mut index = repo.index().map_err(&failed)?;
-        index.read(false).map_err(&failed)?;
-        let mut untracked = look.patterns.clone();
-        untracked.retain(|path| index.get_path(path, 0).is_none());
-        self.put_back_patterns(&repo, untracked)?;
-        drop(index);
-        self.keep_open(repo);
-        Ok(())
+    pub(super) fn put_patterns_back(
+        &self,
+        repo: &Repository,
+        index: &Index,
+        look: &Look,
+    ) -> Result<(), VerifyError> {
+        let untracked = look.patterns.iter().filter(|path| index.get_path(path, 0).is_none());
+        self.put_back_patterns(repo, untracked.cloned().collect())
     }
 
     pub(super) fn put_back_patterns(

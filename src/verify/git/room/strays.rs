@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::on_disk::Look;
+use super::look::Look;
 use super::{PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
 use crate::sys::{open_folder, remove_any};
@@ -24,30 +24,26 @@ const DEEPEST: usize = 90;
 impl PrivateRepo {
     /// Removes them. Returns the entries that git would have listed, and those that it does not
     /// see.
-    pub(super) fn remove_strays(&mut self, look: &Look) -> Result<Vec<PathChange>, VerifyError> {
+    pub(super) fn remove_strays(
+        &self,
+        repo: &Repository,
+        look: &Look,
+    ) -> Result<Vec<PathChange>, VerifyError> {
         for path in &look.hiding {
             remove(&self.work.join(path))?;
         }
-        let special =
-            look.doubtful.iter().filter(|(_, stat)| stat.is_some_and(|it| it.is_special()));
-        let special: Vec<&PathBuf> = special.map(|(path, _)| path).collect();
-        if special.is_empty() && look.others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let repo = self.open()?;
         let mut gone = Vec::new();
-        for path in special {
-            if !self.is_ignored(&repo, path)? {
+        for path in &look.special {
+            if !self.is_ignored(repo, path)? {
                 remove(&self.work.join(path))?;
                 gone.push(path.clone());
             }
         }
         for folder in &look.others {
-            if !self.is_ignored(&repo, folder)? {
-                self.clear(&repo, folder, &mut gone)?;
+            if !self.is_ignored(repo, folder)? {
+                self.clear(repo, folder, &mut gone)?;
             }
         }
-        self.keep_open(repo);
         let change = |path| PathChange { path, kind: ChangeKind::Added };
         Ok(gone.into_iter().map(change).collect())
     }

@@ -4,19 +4,17 @@
 //! as [`PrivateRepo::hold`] left them. Git's folder is rewritten first, so that nothing in it hides
 //! a change; then entries that git does not see are [removed](super::strays).
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, ObjectType, Repository, StatusOptions};
+use git2::{Delta, DiffOptions, Repository, StatusOptions};
 
 use super::hold::remove;
-use super::on_disk::{Look, Stat};
+use super::look::Look;
 use super::tidied::Tidied;
 use super::{Held, PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
-use crate::sys::open_up;
+use crate::sys::{open_folder, open_up};
 use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::is_read;
 use crate::verify::git::plain::path;
@@ -46,7 +44,7 @@ impl PrivateRepo {
     ///
     /// # Errors
     /// If the tree cannot be read.
-    pub fn ignored(&mut self) -> Result<Vec<PathBuf>, VerifyError> {
+    pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
         let mut options = StatusOptions::new();
         options.include_ignored(true).include_untracked(true).recurse_untracked_dirs(true);
         let repo = self.open()?;
@@ -54,70 +52,34 @@ impl PrivateRepo {
         let statuses = repo.statuses(Some(&mut options)).map_err(failed)?;
         let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
         let ignored = ignored.map(|entry| path(entry.path_bytes())).collect();
-        drop(statuses);
-        self.keep_open(repo);
         Ok(ignored)
     }
 
     /// Does git ignore a path, or a folder that it is in? No file need be there.
-    pub fn ignores(&mut self, path: &Path) -> bool {
+    pub fn ignores(&self, path: &Path) -> bool {
         let Ok(repo) = self.open() else { return false };
         let mut above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
-        let ignored = above.any(|above| {
+        above.any(|above| {
             // `node_modules/` is a pattern for folders.
             let folder = above.join("");
             [above, &folder].iter().any(|it| repo.is_path_ignored(it).unwrap_or(false))
-        });
-        self.keep_open(repo);
-        ignored
+        })
     }
 
     fn look_and_put_back(&mut self, held: &Held, tidied: &mut Tidied) -> Result<(), VerifyError> {
-        let before = SystemTime::now();
-        let look = self.on_disk.look(&self.work);
+        // A check may have closed it.
+        open_folder(&self.work);
         open_up(&self.work.join(".git"));
         self.reset(Some(held.head), Some(&held.index))?;
-        self.put_patterns_back(&look)?;
-        tidied.changed.extend(self.remove_strays(&look)?);
-        if look.doubtful.is_empty() && !look.odd {
-            return Ok(());
-        }
-        self.put_back(&look, before, tidied)
-    }
-
-    /// Restores the doubtful paths that differ.
-    fn put_back(
-        &mut self,
-        look: &Look,
-        before: SystemTime,
-        tidied: &mut Tidied,
-    ) -> Result<(), VerifyError> {
         let failed = failed("put the proof room back", &self.work);
         let repo = self.open()?;
-        let mut doubtful = Vec::new();
-        for (path, stat) in &look.doubtful {
-            match stat {
-                Some(stat) if self.is_as_committed(&repo, path, stat) => {
-                    self.on_disk.note_seen(path, *stat, before);
-                }
-                _ => doubtful.push((path, *stat)),
-            }
-        }
-        if doubtful.is_empty() && !look.odd {
-            self.keep_open(repo);
-            return Ok(());
-        }
-        let paths: Vec<&PathBuf> = doubtful.iter().map(|(path, _)| *path).collect();
-        let mut changed = differences(&repo, &paths, look.odd).map_err(&failed)?;
-        let differs: HashSet<&PathBuf> = changed.iter().map(|change| &change.path).collect();
-        for (path, stat) in doubtful {
-            if let Some(stat) = stat.filter(|_| !differs.contains(path)) {
-                self.on_disk.note_seen(path, stat, before);
-            }
-        }
+        let index = repo.index().map_err(&failed)?;
+        let look = Look::at(&self.work, &index);
+        self.put_patterns_back(&repo, &index, &look)?;
+        tidied.changed.extend(self.remove_strays(&repo, &look)?);
+        let mut changed = differences(&repo).map_err(&failed)?;
         changed.retain(|change| !self.is_as_made(&change.path));
         if changed.is_empty() {
-            self.keep_open(repo);
             return Ok(());
         }
         let gone = io_error("put back", &self.work);
@@ -131,22 +93,10 @@ impl PrivateRepo {
             }
         }
         self.check_out(&repo, &written).map_err(&failed)?;
-        self.note(&repo, &written).map_err(&failed)?;
         tidied.waiting.extend(self.filtered(&repo, &written)?);
         self.keep_index()?;
-        self.keep_open(repo);
         tidied.changed.extend(changed);
         Ok(())
-    }
-
-    /// Has a file the mode and the bytes that the index has? Filters may make others of them, which
-    /// is for git to decide. Asking git takes a walk through the tree.
-    fn is_as_committed(&self, repo: &Repository, path: &Path, stat: &Stat) -> bool {
-        let entry = repo.index().ok().and_then(|index| index.get_path(path, 0));
-        entry.filter(|entry| stat.is_plain(entry.mode)).is_some_and(|entry| {
-            let id = git2::Oid::hash_file(ObjectType::Blob, self.work.join(path));
-            id.is_ok_and(|id| id == entry.id)
-        })
     }
 
     fn check_out(&self, repo: &Repository, written: &[PathBuf]) -> Result<(), git2::Error> {
@@ -162,23 +112,9 @@ impl PrivateRepo {
     }
 }
 
-/// More paths are not looked at one by one.
-const MOST: usize = 500;
-
-/// The differences between the index and the working tree, among the doubtful paths; everywhere if
-/// the tree is odd.
-fn differences(
-    repo: &Repository,
-    doubtful: &[&PathBuf],
-    odd: bool,
-) -> Result<Vec<PathChange>, git2::Error> {
+/// The differences between the index and the working tree.
+fn differences(repo: &Repository) -> Result<Vec<PathChange>, git2::Error> {
     let mut options = DiffOptions::new();
-    if !odd && doubtful.len() <= MOST {
-        options.disable_pathspec_match(true);
-        for path in doubtful {
-            options.pathspec(path.as_os_str().as_encoded_bytes());
-        }
-    }
     options.include_untracked(true).recurse_untracked_dirs(true).include_typechange(true);
     options.ignore_submodules(true);
     let diff = repo.diff_index_to_workdir(None, Some(&mut options))?;
