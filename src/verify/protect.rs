@@ -187,19 +187,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::{Criterion, CriterionKey, TaskSettings, VerifyCommand};
+    use crate::model::{Criterion, TaskSettings, VerifyCommand};
     use crate::verify::classify::FileEntry;
 
     fn task(protect: &[&str]) -> Task {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();
-        Task {
-            name: "demo".into(),
-            title: None,
-            criteria: Vec::new(),
-            settings: TaskSettings { protect: words(protect), ..TaskSettings::default() },
-            source: String::new(),
-            diagnostics: Vec::new(),
-        }
+        let settings = TaskSettings { protect: words(protect), ..TaskSettings::default() };
+        Task { settings, ..Task::default() }
     }
 
     fn protection(protect: &[&str]) -> Result<Protection, VerifyError> {
@@ -317,23 +311,9 @@ mod tests {
         let named: Vec<&Path> = it.named().collect();
         assert_eq!(named, [Path::new("tests/run.sh"), Path::new("tests/test_a.py")]);
         // A criterion asks for a text in one of them.
-        let (key, verify) =
-            (CriterionKey { text: "it is there".into(), occurrence: 0 }, Vec::new());
-        let mut asks = Criterion {
-            key,
-            line: 1,
-            column: 1,
-            checked: false,
-            mark: 1,
-            verify,
-            recipe: None,
-            may_change: Vec::new(),
-            id: None,
-            after: Vec::new(),
-        };
         let command = "grep -q zero tests/run.sh".to_owned();
-        asks.verify.push(VerifyCommand { command, line: 2 });
-        task.criteria.push(asks);
+        let verify = vec![VerifyCommand { command, line: 2 }];
+        task.criteria.push(Criterion { verify, ..Criterion::default() });
         let it = Protection::of(&task).expect("no globs");
         let it = it.with_judges(&task, (&tree, &table), &first_seen);
         assert_eq!(it.named().collect::<Vec<_>>(), [Path::new("tests/test_a.py")]);

@@ -54,8 +54,7 @@ impl GitRepo {
         // Kept files that had been committed are uncommitted again, as before.
         let uncommit: Vec<_> = kept.into_iter().filter(|path| committed.contains(path)).collect();
         patiently(|| {
-            let mut index = repo.index()?;
-            index.read(false)?;
+            let mut index = self.index_now(repo)?;
             for path in &uncommit {
                 self.take(&mut index, &target, path)?;
             }
@@ -157,8 +156,7 @@ impl GitRepo {
             crash::point("file removed");
         }
         patiently(|| {
-            let mut index = repo.index()?;
-            index.read(false)?;
+            let mut index = self.index_now(repo)?;
             // This takes the stages of a conflict along.
             for path in &gone {
                 match index.remove_path(path) {

@@ -55,8 +55,7 @@ impl GitRepo {
         }
         // With a link to a commit in the index, git does not look at the files in the folder.
         patiently(|| {
-            let mut index = repo.index()?;
-            index.read(false)?;
+            let mut index = self.index_now(repo)?;
             for path in &added {
                 if index.get_path(path, 0).is_some() {
                     index.remove_path(path)?;

@@ -14,6 +14,17 @@ pub(super) fn read_or_empty(path: &Path) -> Result<Vec<u8>, VerifyError> {
     }
 }
 
+/// Does git ignore a path? An ignored folder includes everything in it, even files that a later
+/// pattern would bring back; libgit2 looks only at the path.
+pub(super) fn is_ignored(repo: &git2::Repository, path: &Path) -> Result<bool, git2::Error> {
+    for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
+        if repo.is_path_ignored(above)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// A git id as the model holds it.
 pub(super) fn oid(id: git2::Oid) -> Oid {
     Oid::new(id.to_string())

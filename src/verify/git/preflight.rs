@@ -90,10 +90,8 @@ impl GitRepo {
         if dirty.is_empty() {
             return Ok(Vec::new());
         }
-        let failed = self.failed("read the index");
         let head = self.head_tree(repo)?;
-        let mut index = repo.index().map_err(&failed)?;
-        index.read(false).map_err(failed)?;
+        let index = self.index_now(repo).map_err(self.failed("read the index"))?;
         let is_staged = |change: &&PathChange| {
             let held = head.get_path(&change.path).ok();
             let held = held.filter(|entry| entry.kind() != Some(ObjectType::Tree));

@@ -14,7 +14,7 @@ use git2::{
 
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
-use super::plain::path;
+use super::plain::{is_ignored, path};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -84,7 +84,7 @@ impl GitRepo {
         // The library does not see a repository without a commit or a file, but `git add` fails.
         for path in repositories {
             let is_empty = || fs::read_dir(self.root.join(&path)).is_ok_and(|it| it.count() == 1);
-            if index.get_path(&path, 0).is_none() && is_empty() && !is_ignored(repo, &path) {
+            if index.get_path(&path, 0).is_none() && is_empty() && !is_ignored(repo, &path)? {
                 found.entry(path).or_insert(git2::Status::WT_NEW);
             }
         }
@@ -109,10 +109,11 @@ impl GitRepo {
         let is_other = |path: &PathBuf| {
             !folders.contains(path) && (0..=3).all(|stage| index.get_path(path, stage).is_none())
         };
-        let inside = folders.iter().filter(|folder| is_ignored(repo, folder)).flat_map(|folder| {
-            let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten();
-            entries.filter_map(Result::ok).map(|entry| folder.join(entry.file_name()))
-        });
+        let inside =
+            folders.iter().filter(|it| is_ignored(repo, it).unwrap_or(false)).flat_map(|folder| {
+                let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten();
+                entries.filter_map(Result::ok).map(|entry| folder.join(entry.file_name()))
+            });
         inside.filter(is_other).collect()
     }
 
@@ -191,12 +192,6 @@ pub(super) fn filter_of(
         return Ok(Some(format!("{ENCODING}={encoding}")));
     }
     Ok(repo.get_attr(path, "filter", from)?.map(str::to_owned))
-}
-
-/// Does git ignore a path, or a folder that it is in?
-fn is_ignored(repo: &Repository, path: &Path) -> bool {
-    let mut above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
-    above.any(|above| repo.is_path_ignored(above).unwrap_or(true))
 }
 
 /// An entry that git reads the file of, whatever its marks and times say.

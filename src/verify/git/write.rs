@@ -14,7 +14,7 @@ use super::git_repo::GitRepo;
 use super::history::Head;
 use super::locks::patiently;
 use super::operation::in_progress;
-use super::plain::oid;
+use super::plain::{is_ignored, oid};
 use crate::model::Oid;
 use crate::sys::crash;
 use crate::verify::error::{VerifyError, io_error};
@@ -84,7 +84,8 @@ impl GitRepo {
         let mut wanted = Vec::new();
         for path in paths {
             let held = base.get_path(path).is_ok();
-            if held || !self.ignores(repo, path)? {
+            let ignored = is_ignored(repo, path).map_err(self.failed("read the ignore rules"));
+            if held || !ignored? {
                 wanted.push(path.clone());
             }
         }
@@ -110,17 +111,6 @@ impl GitRepo {
         })?;
         crash::point("branch moved");
         Ok(Some(oid(id)))
-    }
-
-    /// Does git ignore a path? An ignored folder includes everything in it, even files that a later
-    /// pattern would bring back; libgit2 looks only at the path.
-    fn ignores(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
-        for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
-            if repo.is_path_ignored(above).map_err(self.failed("read the ignore rules"))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     pub(super) fn snapshot_in(

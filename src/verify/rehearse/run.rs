@@ -214,15 +214,8 @@ fn whole_task(task: &Task) -> Option<Criterion> {
         verify.map(|command| VerifyCommand { command: command.clone(), line: 0 }).collect();
     (!verify.is_empty()).then(|| Criterion {
         key: CriterionKey { text: "the whole task".to_owned(), occurrence: 0 },
-        line: 0,
-        column: 0,
-        checked: false,
-        mark: 0,
         verify,
-        recipe: None,
-        may_change: Vec::new(),
-        id: None,
-        after: Vec::new(),
+        ..Criterion::default()
     })
 }
 

@@ -269,19 +269,6 @@ fn the_exclude_file_keeps_what_it_has_and_grows_once() {
     assert_eq!(scene.read(".git/info/exclude"), "x/\n");
 }
 
-/// Only git knows every condition: the library passes by this one.
-#[test]
-fn a_conditional_include_decides_who_commits() {
-    let scene = TestRepo::new();
-    scene.git(&["remote", "add", "origin", "https://example.org/a.git"]);
-    scene.write(".git/work", "[user]\n\temail = ada@work.example\n");
-    let condition = "includeIf.hasconfig:remote.*.url:https://example.org/**.path";
-    scene.git(&["config", condition, "work"]);
-    let known = scene.repo().identity(&|_| None).expect("readable").expect("somebody");
-    assert_eq!(known.author.to_string(), "Ada <ada@work.example>");
-    assert_eq!(known.author, known.committer);
-}
-
 #[test]
 fn git_says_whether_it_signs_and_with_which_key() {
     let scene = TestRepo::new();

@@ -106,15 +106,6 @@ fn names_that_are_no_utf8_survive_every_way() {
 }
 
 #[test]
-fn a_repository_inside_is_one_untracked_path() {
-    let scene = TestRepo::new();
-    fs::create_dir(scene.root.join("inner")).expect("directory");
-    scene.git(&["init", "-q", "inner"]);
-    scene.write("inner/file", "x");
-    assert_eq!(scene.repo().status().expect("status").all(), [change("inner", Added)]);
-}
-
-#[test]
 fn history_that_grew_tells_its_commits() {
     let scene = TestRepo::new();
     let repo = scene.repo();

@@ -14,6 +14,7 @@ use super::look::Look;
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::{VerifyError, io_error};
 use crate::verify::git::pipes::pattern_files;
+use crate::verify::git::plain::is_ignored;
 
 /// More than this of a file is not compared, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -50,10 +51,11 @@ impl PrivateRepo {
         untracked.sort_by_key(|path| path.components().count());
         for path in untracked {
             let at = self.work.join(&path);
+            let folder = path.parent().unwrap_or(Path::new(""));
             match self.patterns.get(&path) {
                 Some(kept) if content(&at).as_ref() != Some(kept) => write(&at, kept)?,
                 Some(_) => {}
-                None if is_in_ignored(repo, &path).map_err(&failed)? => {}
+                None if is_ignored(repo, folder).map_err(&failed)? => {}
                 None => fs::remove_file(&at).map_err(io_error("remove", &at))?,
             }
         }
@@ -67,16 +69,6 @@ impl PrivateRepo {
         let own = |path: &PathBuf| !self.modules.keys().any(|module| path.starts_with(module));
         inside.filter(own).collect()
     }
-}
-
-/// Is a file in a folder that git ignores?
-fn is_in_ignored(repo: &Repository, path: &Path) -> Result<bool, git2::Error> {
-    for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        if repo.is_path_ignored(folder)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn content(path: &Path) -> Option<Vec<u8>> {
