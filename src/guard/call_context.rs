@@ -107,11 +107,6 @@ impl<'a> CallContext<'a> {
         self.files.kind(path)
     }
 
-    /// Does a file hold nothing but blanks, as far as it can be read?
-    pub(super) fn is_empty(&self, path: &Path) -> bool {
-        self.files.read(path).map_or(true, |bytes| bytes.iter().all(u8::is_ascii_whitespace))
-    }
-
     /// Folders whose programs git runs.
     pub(super) fn hook_folders(&self) -> Vec<PathBuf> {
         tracked::hook_folders(self.files, &self.policy.workspace, self.policy.home.as_deref())

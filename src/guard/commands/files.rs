@@ -38,7 +38,6 @@ impl Judge<'_> {
             }
             let anew = parsed.has(&["-T"]);
             self.check_target(place, source, target, (recursive, anew))?;
-            self.copy_keeps(place, source, target, recursive)?;
         }
         Ok(())
     }
@@ -70,49 +69,6 @@ impl Judge<'_> {
         let tree = self.cx.entries(folder);
         self.cx.spend(tree.paths.len())?;
         Ok(!tree.all || self.has_link(folder))
-    }
-
-    /// A copy may replace a file only by another one that is known to have something in it.
-    fn copy_keeps(
-        &mut self,
-        place: &Place,
-        source: &Arg,
-        target: &Arg,
-        recursive: bool,
-    ) -> Result<(), Denial> {
-        if self.sandboxed {
-            return Ok(());
-        }
-        for source in self.paths(place, source)? {
-            let source = self.cx.resolve(&source)?;
-            let name = source.path.file_name().unwrap_or_default();
-            // What is in a folder, and becomes what: by their names below it.
-            let mut entries = Vec::new();
-            if recursive {
-                entries.clone_from(&self.cx.entries(&source.path).paths);
-                entries.extend(self.cx.written().iter().cloned());
-                self.cx.spend(entries.len())?;
-            }
-            for to in self.paths(place, target)? {
-                let to = self.cx.resolve(&to)?.path;
-                let below = entries.iter().filter_map(|entry| {
-                    let inner = entry.strip_prefix(&source.path).ok()?;
-                    Some([to.join(inner), to.join(name).join(inner)])
-                });
-                let replaced = below
-                    .chain([[to.clone(), to.join(name)]])
-                    .flatten()
-                    .filter(|end| *end != source.path)
-                    .collect::<Vec<_>>();
-                let known = source.kind == FileKind::File
-                    && !self.cx.changed().contains(&source.path)
-                    && !self.cx.is_empty(&source.path);
-                if !known {
-                    replaced.iter().try_for_each(|end| self.replaces(end))?;
-                }
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn moves(

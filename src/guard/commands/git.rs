@@ -197,9 +197,6 @@ impl Judge<'_> {
         } else {
             &["-A", "--all", "-u", "--update"]
         };
-        if !self.sandboxed {
-            self.ignores_as_before(place, args, parsed)?;
-        }
         if parsed.has(every) && (args.is_empty() || name == "git commit") {
             self.bulk(name)?;
         }

@@ -3,21 +3,17 @@
 
 mod addresses;
 mod arguments;
-mod beside;
 mod build_tasks;
 mod builds;
 mod files;
 mod find;
 mod git;
 mod git_config;
-mod ignored;
 mod offline;
 mod operands;
 mod options;
 mod overrides;
 mod own_patterns;
-mod printf;
-mod publishers;
 mod remove;
 mod script_words;
 mod scripts;

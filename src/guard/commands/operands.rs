@@ -4,20 +4,15 @@ use super::addresses::{fetched, is_elsewhere};
 use super::build_tasks;
 use super::offline::{is_dry_run, refuse_registry};
 use super::options::{Parsed, inline, number, parse, unknown_option};
-use super::printf::sets_no_variable;
 use super::script_words::is_script_runner;
 use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::{Denial, runs_what_it_writes};
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
-use crate::guard::programs::lists;
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_meaning, refuse_publishing, refuse_verb};
 use std::path::Path;
-
-/// Tools that run the examples in a text, or take in the files that it names.
-const RUN_EXAMPLES: &str = "deno sphinx-build sphinx-autobuild mkdocs mdbook pytest python python3";
 
 /// Characters that a shell would read.
 const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
@@ -36,10 +31,6 @@ impl Judge<'_> {
                 Arg::Pattern(_) => self.reads(place, arg, ReadKind::Name),
                 Arg::Text(_) | Arg::Open { .. } => Ok(()),
             });
-        }
-        if name == "printf" && !self.sandboxed && !args.iter().all(sets_no_variable) {
-            return Err(Denial::new("shell.not-understood", "printf may set a variable by `%n`")
-                .instead("write the format as plain text"));
         }
         let parsed = match parse(name, args, entry) {
             Err(denial) if self.sandboxed => {
@@ -65,16 +56,12 @@ impl Judge<'_> {
             parsed => parsed?,
         };
         self.runs_code |= entry.runs;
-        let program = name.split(' ').next().unwrap_or_default();
-        let writes = self.writes_code || self.writes_examples && lists(RUN_EXAMPLES, program);
-        if entry.runs && writes {
+        if entry.runs && self.writes_code {
             self.soften::<()>(Err(runs_what_it_writes()))?;
         }
         self.values(place, name, entry, &parsed)?;
         if !self.sandboxed {
             refuse_registry(name, entry, &parsed)?;
-            self.rewrites_everything(place, name, &parsed)?;
-            self.writes_beside(place, name, &parsed)?;
         }
         if entry.has_subcommands() {
             return self.subcommand(place, name, &parsed);
@@ -138,7 +125,10 @@ impl Judge<'_> {
             if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
                 continue;
             }
-            self.loads_no_publisher(place, name, entry, (*kind, value, option.as_str()))?;
+            let is_own = name.starts_with("cargo r") && !self.sandboxed;
+            if is_own && matches!(option.as_str(), "--bin" | "--example") {
+                refuse_publishing(value.head())?;
+            }
             // Some tools take `FORMAT:FILE`.
             let with_file =
                 *kind == Kind::Plain && option != "-W" && value.head().contains([':', '=']);
@@ -209,8 +199,11 @@ impl Judge<'_> {
                 let judged = self.is_no_verb(place, name, kind, operand);
                 self.soften(judged)?;
             }
-            if kind == Kind::Argument && entry.runs {
-                self.runs_no_publisher(place, name, all, parsed)?;
+            // The tasks of a project are the subcommands of its `xtask`.
+            let is_task = |(_, value, _): &(Kind, Arg, String)| value.text() == Some("xtask");
+            let is_own = name.starts_with("cargo r") && !self.sandboxed;
+            if is_own && at == 0 && parsed.values.iter().any(is_task) {
+                refuse_publishing(operand.head())?;
             }
             if kind == Kind::Argument && is_script_runner(name) && !self.sandboxed {
                 let script = operands.first().filter(|_| at > 0).map_or(name, Arg::head);

@@ -86,9 +86,6 @@ impl Judge<'_> {
                 if !(many && matches!(arg, Arg::Text(_) | Arg::Pattern(_))) {
                     self.soften::<()>(Err(inline(name)))?;
                 }
-                if !parsed.has(&["--check", "-c"]) {
-                    self.is_no_publisher(place, arg, false)?;
-                }
                 self.of_the_project(arg.head())?;
                 self.reads(place, arg, ReadKind::Content)
             });
@@ -113,9 +110,6 @@ impl Judge<'_> {
             return args.iter().try_for_each(|arg| self.harmless(place, arg));
         }
         if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
-            if parsed.has(&["--test"]) {
-                args.iter().try_for_each(|arg| self.is_no_publisher(place, arg, false))?;
-            }
             return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
         }
         self.project_script(place, &text, &args[1..])

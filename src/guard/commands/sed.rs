@@ -94,7 +94,7 @@ fn cuts() -> Denial {
 }
 
 /// Reads a program of addresses with `p`, `d`, `q`, `=`, and `s`. With `cuts_none`, it must not take
-/// most of a file.
+/// all of a file.
 fn sed_program(program: &str, cuts_none: bool) -> Result<(), Denial> {
     let mut at = program;
     loop {
@@ -102,13 +102,12 @@ fn sed_program(program: &str, cuts_none: bool) -> Result<(), Denial> {
         if at.is_empty() {
             return Ok(());
         }
-        let (lines, rest) = address(at).ok_or_else(|| not_understood("sed"))?;
+        let (addressed, rest) = address(at).ok_or_else(|| not_understood("sed"))?;
         let command = rest.chars().next().ok_or_else(|| not_understood("sed"))?;
         let after = &rest[command.len_utf8()..];
         at = match command {
             'q' if cuts_none => return Err(cuts()),
-            'd' if cuts_none && !lines.is_narrow() => return Err(cuts()),
-            's' if cuts_none && takes_all(after) => return Err(cuts()),
+            'd' if cuts_none && !addressed => return Err(cuts()),
             'p' | '=' | 'q' | 'd' => after,
             's' => substitution(after).ok_or_else(|| not_understood("sed"))?,
             _ => return Err(not_understood("sed")),
@@ -119,107 +118,24 @@ fn sed_program(program: &str, cuts_none: bool) -> Result<(), Denial> {
     }
 }
 
-/// Which lines a command is for.
-#[derive(Clone, Copy, PartialEq)]
-enum Lines {
-    All,
-    One,
-    Range,
-    /// Those that match this many letters and digits.
-    Matching(usize),
-}
-
-impl Lines {
-    /// Are most lines of a file left out?
-    fn is_narrow(self) -> bool {
-        match self {
-            Self::All => false,
-            Self::One | Self::Range => true,
-            Self::Matching(letters) => letters >= 2,
-        }
-    }
-}
-
-/// An address, and the rest.
-fn address(text: &str) -> Option<(Lines, &str)> {
-    if let Some(rest) = text.strip_prefix('/') {
-        let end = delimited(rest, '/')?;
-        let empty = matches!(&rest[..end], "^$" | r"^\s*$");
-        let letters = letters_of(&rest[..end]) + if empty { 3 } else { 0 };
-        let rest = &rest[end + 1..];
-        // A range of patterns may reach to the end.
-        return match rest.strip_prefix(',') {
-            Some(rest) => address(rest).map(|(_, rest)| (Lines::All, rest)),
-            None => Some((Lines::Matching(letters), rest.trim_start_matches(' '))),
-        };
-    }
-    if let Some(rest) = text.strip_prefix('$') {
-        return Some((Lines::One, rest));
-    }
+/// Is there an address, and what is behind it?
+fn address(text: &str) -> Option<(bool, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let first = digits(text);
-    if first == 0 {
-        return Some((Lines::All, text));
-    }
-    let rest = &text[first..];
-    match rest.strip_prefix(',') {
-        None => Some((Lines::One, rest)),
-        Some(rest) if rest.starts_with('$') => Some((Lines::All, &rest[1..])),
-        Some(rest) => match digits(rest) {
-            0 => None,
-            second => {
-                // Files are short: from the first line on, more than a heading is most of one.
-                let far = text[..first].trim_start_matches('0').len() <= 1
-                    && text.starts_with(['0', '1'])
-                    && rest[..second].parse().map_or(true, |last: u32| last > 20);
-                Some((if far { Lines::All } else { Lines::Range }, &rest[second..]))
-            }
+    let rest = match text.chars().next()? {
+        '/' => {
+            let end = delimited(&text[1..], '/')?;
+            &text[end + 2..]
+        }
+        '$' => &text[1..],
+        _ => match digits(text) {
+            0 => return Some((false, text)),
+            first => &text[first..],
         },
+    };
+    match rest.strip_prefix(',') {
+        Some(rest) => address(rest).filter(|(is_there, _)| *is_there),
+        None => Some((true, rest.trim_start_matches(' '))),
     }
-}
-
-/// Letters and digits of a pattern that stand for themselves.
-fn letters_of(pattern: &str) -> usize {
-    let (mut escaped, mut bracket, mut letters) = (false, false, 0);
-    for c in pattern.chars() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            _ => letters += usize::from(c.is_alphanumeric() && !bracket),
-        }
-    }
-    letters
-}
-
-/// Does a substitution, from its first delimiter on, fit any text at all?
-fn takes_all(text: &str) -> bool {
-    let mut letters = text.chars();
-    let end = letters.next();
-    let (mut any, mut escaped) = (false, false);
-    let pattern: String = letters.take_while(|letter| Some(*letter) != end).collect();
-    // Blanks and numbers may go; any other class may fit whole lines.
-    let pattern = ["[[:space:]]", "[[:blank:]]", "[[:digit:]]", "[ ]", "[0-9]"]
-        .iter()
-        .fold(pattern, |pattern, class| pattern.replace(class, ""));
-    any |= pattern.contains('[');
-    let pattern =
-        pattern.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest));
-    let pattern: Vec<&str> = pattern.collect();
-    for letter in pattern.concat().chars() {
-        if escaped {
-            any |= "wWSD".contains(letter);
-            escaped = false;
-        } else if letter == '\\' {
-            escaped = true;
-        } else if letter == '.' {
-            any = true;
-        } else if !"*+?^$()|[]{} ".contains(letter) {
-            return false;
-        }
-    }
-    any
 }
 
 /// Reads what follows an `s`, and returns the rest if it does nothing but substitute.

@@ -4,7 +4,7 @@
 //! intent does; everything else is passed over, and the walk continues.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
 use super::intent;
@@ -46,20 +46,11 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) moved: bool,
     /// The line writes something that tools of the project run.
     pub(in crate::guard) writes_code: bool,
-    /// The line writes a text whose examples some tools run.
-    pub(in crate::guard) writes_examples: bool,
     /// The line runs such a tool, or one of these scripts.
     pub(in crate::guard) runs_code: bool,
     pub(in crate::guard) scripts: BTreeSet<PathBuf>,
-    /// The text that the line writes.
-    pub(super) text: String,
-    /// The command prints lines that, in a `.gitignore`, only hide more.
-    pub(in crate::guard) hides_more: bool,
     /// The shell does not wait for a part of the line.
     in_background: bool,
-    /// The shell splits names of files, and a name that it splits is there already.
-    splits: bool,
-    has_odd_names: bool,
     parts: ExplainedParts,
     depth: usize,
 }
@@ -73,14 +64,9 @@ impl<'a> Judge<'a> {
             made: BTreeSet::new(),
             moved: false,
             writes_code: false,
-            writes_examples: false,
             runs_code: false,
             scripts: BTreeSet::new(),
-            text: String::new(),
-            hides_more: false,
             in_background: false,
-            splits: false,
-            has_odd_names: false,
             parts,
             depth: 0,
         }
@@ -130,15 +116,7 @@ impl<'a> Judge<'a> {
                 judge.scripts.clear();
             }
             Ok(())
-        })?;
-        let workspace = &self.cx.policy().workspace;
-        let odd =
-            self.has_odd_names || self.cx.written().iter().any(|path| is_odd(path, workspace));
-        if self.splits && odd {
-            return Err(unclear("an unquoted variable with names that the shell would split")
-                .instead("quote it: `\"$f\"`"));
-        }
-        Ok(())
+        })
     }
 
     /// Judges parts that may run in another order than they are written: what one of them runs
@@ -270,11 +248,6 @@ impl<'a> Judge<'a> {
             if matches!(value, Arg::Open { .. }) {
                 self.soften::<()>(Err(unclear("a loop over values that are not known")))?;
             }
-            if matches!(value, Arg::Pattern(_)) && !self.sandboxed {
-                let found = self.paths(place, &value)?;
-                let is_odd = |path: &PathBuf| place.folders.iter().all(|at| is_odd(path, at));
-                self.has_odd_names |= found.iter().any(is_odd);
-            }
             self.cx.spend(COST_OF_A_ROUND)?;
             let mut inner = place.inner();
             inner.variables.insert(name.to_owned(), value);
@@ -305,7 +278,6 @@ impl<'a> Judge<'a> {
             let judged = self.variable(place, name, &value, simple.words.is_empty());
             self.soften(judged)?;
         }
-        self.writes_text(&args, &simple.redirects)?;
         self.redirects(place, &simple.redirects, gives(simple))?;
         if args.is_empty() {
             return if simple.variables.is_empty() {
@@ -405,7 +377,6 @@ impl<'a> Judge<'a> {
                         add(&part, open);
                     }
                     Arg::Pattern(part) => {
-                        self.splits |= !quoted && !self.sandboxed;
                         pattern = true;
                         add(&part, open);
                     }
@@ -460,12 +431,6 @@ impl<'a> Judge<'a> {
 /// Does the shell leave a character of an unquoted variable as it is?
 fn stays_whole(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_./:=,+@%-".contains(c)
-}
-
-/// Has a path below a folder a character that splits an unquoted word, or makes it a pattern?
-fn is_odd(path: &Path, folder: &Path) -> bool {
-    let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
-    !below.chars().all(|c| stays_whole(c) || c.is_alphanumeric())
 }
 
 /// A name that means nothing to the shell, and that no program knows.

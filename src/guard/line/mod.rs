@@ -13,7 +13,6 @@ mod parse_word;
 mod paths;
 mod place;
 mod value;
-mod written_text;
 
 pub(super) use judge::Judge;
 pub(super) use parse::{parse, unclear};

@@ -162,15 +162,12 @@ impl Judge<'_> {
             let judged = self.cx.write(&path, write);
             if let Some(real) = self.soften(judged)? {
                 if !self.sandboxed {
-                    self.keeps_ignores(&real, write)?;
                     self.keeps_hooks(&real)?;
                 }
                 let own = real.strip_prefix(&self.cx.policy().workspace);
                 let code =
                     own.map_or_else(|_| is_code(&real), |own| is_code(own) || is_hidden(own));
                 self.writes_code |= write != WriteKind::Mode && !real.starts_with("/dev") && code;
-                let ending = real.extension().and_then(|ending| ending.to_str());
-                self.writes_examples |= matches!(ending, Some("md" | "rst" | "adoc"));
             }
         }
         Ok(())
@@ -329,9 +326,7 @@ fn is_code(path: &Path) -> bool {
         path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
     let data = ending.is_some_and(|(_, ending)| DATA.contains(&ending));
-    // pytest runs the examples in such a text.
-    let examples = name.starts_with("test") && name.ends_with(".txt");
-    BUILDS.contains(&name.as_str()) || examples || !data && !NAMES.contains(&name.as_str())
+    BUILDS.contains(&name.as_str()) || !data && !NAMES.contains(&name.as_str())
 }
 
 /// Is a path in a folder whose name begins with a dot? Tools keep there what they run.
