@@ -257,6 +257,8 @@ pub struct ClockTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Day {
+    /// `tomorrow`.
+    Tomorrow,
     /// `Monday`: the next one, today included.
     Weekday(Weekday),
     /// `April 20` or `April 20, 2027`.

@@ -22,10 +22,26 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix)
         \b(?:resets?|again|available|until|resume|retry)\b \W{{0,4}} (?:(?:at|on|after)\s+)?
         (?:{MONTH} \s+ (?<day>\d{{1,2}})(?:st|nd|rd|th)? (?:,?\s+(?<year>\d{{4}}))? ,? \s+ (?:at\s+)?
-          |(?<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]* ,? \s+ (?:at\s+)?)?
+          |(?<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]* ,? \s+ (?:at\s+)?
+          |(?:(?<tomorrow>tomorrow)|today) ,? \s+ (?:at\s+)?)?
         (?<hour>\d{{1,2}}) (?: :(?<minute>\d\d)(?::\d\d)? (?:\s*(?<half>[ap])\.?m\b)? | \s*(?<bare>[ap])\.?m\b )
         \.? (?:\s+on\s+(?<after>\d{{1,2}})\s+(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))?
-        (?:\s*\(? (?<zone>[a-z]+(?:/[a-z0-9_+\-]+)+|UTC|GMT|(?-i:[A-Z]{{2,4}})) \b)?"
+        {ZONE}"
+    ))
+});
+
+/// A name of a zone, or an offset: `(Europe/Berlin)`, `PST`, `(GMT+2)`, `+05:30`.
+const ZONE: &str = r"(?:\s*\(? (?: (?:UTC|GMT)? (?<offset>[+\-]\d{1,2}(?::?[0-5]\d)?)
+    | (?<zone>[a-z]+(?:/[a-z0-9_+\-]+)+|UTC|GMT|(?-i:[A-Z]{2,4})) ) \b)?";
+
+/// A day alone: "resets Dec 1", "available again tomorrow". It begins at midnight.
+static DAY: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(&format!(
+        r"(?ix)
+        \b(?:resets?|again)\b \W{{0,4}} (?:on\s+)?
+        (?:{MONTH} \s+ (?<day>\d{{1,2}})(?:st|nd|rd|th)? (?:,?\s+(?<year>\d{{4}}))?
+          |(?<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*
+          |(?<tomorrow>tomorrow)) \b {ZONE}"
     ))
 });
 
@@ -36,10 +52,10 @@ pub(super) fn compiled(pattern: &str) -> Regex {
 
 /// The time of a clock that a text says a failure ends at.
 pub(super) fn clock_in(text: &str) -> Option<ClockTime> {
-    let found = CLOCK.captures(text)?;
+    let found = CLOCK.captures(text).or_else(|| DAY.captures(text))?;
     let number = |name: &str| found.name(name).and_then(|it| it.as_str().parse::<u32>().ok());
     let half = found.name("half").or_else(|| found.name("bare")).map(|it| it.as_str());
-    let hour = match (number("hour")?, half) {
+    let hour = match (number("hour").unwrap_or(0), half) {
         (hour @ 1..=12, Some(half)) => {
             hour % 12 + if half.eq_ignore_ascii_case("p") { 12 } else { 0 }
         }
@@ -47,8 +63,28 @@ pub(super) fn clock_in(text: &str) -> Option<ClockTime> {
         (hour, None) => hour,
     };
     let time = NaiveTime::from_hms_opt(hour, number("minute").unwrap_or(0), 0)?;
+    let day = day_in(&found);
+    if let Some(offset) = found.name("offset") {
+        let (time, zone) = at_offset(offset.as_str(), time)?;
+        return Some(ClockTime { time, day, zone: Some(zone) });
+    }
     let zone = found.name("zone").and_then(|zone| zone_of(zone.as_str()));
-    Some(ClockTime { time, day: day_in(&found), zone })
+    Some(ClockTime { time, day, zone })
+}
+
+/// A time at an offset from UTC, and the zone that has it: its own, or UTC for parts of an hour.
+fn at_offset(offset: &str, time: NaiveTime) -> Option<(NaiveTime, Tz)> {
+    let digits = &offset[1..];
+    let (hours, minutes) =
+        digits.split_once(':').unwrap_or_else(|| digits.split_at(digits.len().min(2)));
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    let number = |digits: &str| digits.parse::<i64>().ok();
+    let (hours, minutes) = (sign * number(hours)?, sign * number(minutes).unwrap_or(0));
+    // These names count the other way round.
+    match minutes {
+        0 => Some((time, format!("Etc/GMT{:+}", -hours).parse().ok()?)),
+        _ => Some((time - TimeDelta::minutes(60 * hours + minutes), Tz::UTC)),
+    }
 }
 
 /// A zone by its name. The short names of a place's summer and winter time mean its time of today:
@@ -70,6 +106,9 @@ fn zone_of(name: &str) -> Option<Tz> {
 
 fn day_in(found: &Captures) -> Option<Day> {
     let number = |name: &str| found.name(name).and_then(|it| it.as_str().parse::<u32>().ok());
+    if found.name("tomorrow").is_some() {
+        return Some(Day::Tomorrow);
+    }
     if let Some(weekday) = found.name("weekday") {
         return weekday.as_str().parse::<Weekday>().ok().map(Day::Weekday);
     }
@@ -96,8 +135,10 @@ fn next_in<Z: TimeZone>(zone: Z, clock: &ClockTime, now: DateTime<Utc>) -> Optio
         let time = local(time).or_else(|| local(time + TimeDelta::hours(1)))?;
         Some(time.with_timezone(&Utc))
     };
+    let today = now.with_timezone(&zone).date_naive();
     let (ahead, meant): (u64, &dyn Fn(&NaiveDate) -> bool) = match &clock.day {
         None => (1, &|_| true),
+        Some(Day::Tomorrow) => (1, &|date| *date > today),
         Some(Day::Weekday(weekday)) => (7, &|date| date.weekday() == *weekday),
         Some(Day::Date { year: Some(year), month, day }) => {
             return shown(NaiveDate::from_ymd_opt(*year, *month, *day)?);
@@ -106,7 +147,6 @@ fn next_in<Z: TimeZone>(zone: Z, clock: &ClockTime, now: DateTime<Utc>) -> Optio
             (366, &|date| (date.month(), date.day()) == (*month, *day))
         }
     };
-    let today = now.with_timezone(&zone).date_naive();
     let dates = (0..=ahead).filter_map(|days| today.checked_add_days(Days::new(days)));
     dates.filter(meant).filter_map(shown).find(|time| *time > now - JUST_PASSED)
 }

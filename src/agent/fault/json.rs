@@ -81,9 +81,15 @@ fn status_in(field: &Value) -> Option<u64> {
     }
 }
 
-/// The class that the name in `code` has: `{"code":"rate_limited"}`.
-fn of_code(fields: &Map<String, Value>) -> Option<FaultClass> {
-    fields.get("code").and_then(Value::as_str).and_then(of_kind)
+/// Does a record say only by its code or name that it is a rate limit: `{"code":"rate_limited"}`,
+/// `{"type":"usage_limit_reached"}`?
+fn is_limit(fields: &Map<String, Value>) -> bool {
+    let ends = ["error", "reached", "exceeded", "exhausted"];
+    let kind = |name: &str| fields.get(name).and_then(Value::as_str);
+    let of_type = kind("type").filter(|it| ends.iter().any(|end| it.to_lowercase().ends_with(end)));
+    let status = fields.get("code").and_then(status_in).and_then(of_status);
+    let kinds = [kind("code"), kind("status"), of_type].into_iter().flatten().filter_map(of_kind);
+    status.into_iter().chain(kinds).any(|class| class == FaultClass::RateLimit)
 }
 
 /// The part of a value that is the error; the last of several.
@@ -110,7 +116,7 @@ fn error_in(value: &Value) -> Option<&Value> {
     let itself = has("errorType")
         || has("errorKind")
         || (has("message") && (has("code") || has("status") || has("statusCode")))
-        || of_code(fields) == Some(FaultClass::RateLimit);
+        || is_limit(fields);
     let refused = |name: &str| {
         fields.get(name).and_then(status_in).is_some_and(|status| (400..600).contains(&status))
     };
@@ -154,7 +160,10 @@ impl Signs {
         for (name, field) in fields {
             match name.as_str() {
                 "statusCode" | "status_code" | "status" | "httpStatus" | "http_status" => {
-                    self.statuses.extend(status_in(field));
+                    match (status_in(field), field.as_str()) {
+                        (None, Some(kind)) => self.kinds.push(kind.to_owned()),
+                        (status, _) => self.statuses.extend(status),
+                    }
                 }
                 "errorType" | "errorKind" | "error_type" | "type" | "kind" | "errno" | "name" => {
                     self.kinds.extend(field.as_str().map(str::to_owned));

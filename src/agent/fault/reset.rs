@@ -29,9 +29,13 @@ static AMOUNT: LazyLock<Regex> =
 /// `Retry-After: 3600`, `retry_after_ms=500`, `"retryAfter": "30s"`.
 static RETRY_AFTER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(&format!(
-        r#"(?i)\bretry[-_ ]?after(?:[-_]?(ms|seconds))?\b["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*({UNIT}\b)?"#
+        r#"(?i)\b(?:retry[-_ ]?(?:after|delay)|resets?[-_](?:in|after))(?:[-_]?(ms|seconds))?\b["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*({UNIT}\b)?"#
     ))
 });
+
+/// Fields whose value is a span.
+const SPANS: [&str; 6] =
+    ["retryafter", "retrydelay", "resetin", "resetsin", "resetafter", "resetsafter"];
 
 /// `Retry-After: Wed, 21 Oct 2026 07:28:00 GMT`.
 static RETRY_AFTER_DATE: LazyLock<Regex> = LazyLock::new(|| {
@@ -94,7 +98,11 @@ pub(super) fn reset_of(value: &Value) -> Option<Reset> {
     fields.iter().find_map(|(name, field)| {
         let name = name.to_lowercase().replace(['-', '_'], "");
         match name.as_str() {
-            "retryafter" | "retryafterseconds" | "retryafterms" => {
+            span if SPANS.iter().any(|start| {
+                let unit = span.strip_prefix(start);
+                unit.is_some_and(|unit| ["", "ms", "seconds"].contains(&unit))
+            }) =>
+            {
                 let factor = if name.ends_with("ms") { 0.001 } else { 1.0 };
                 match field {
                     Value::String(text) => match text.trim().parse::<f64>() {
@@ -166,6 +174,8 @@ mod tests {
             ("retry-after: 15", 15),
             ("retry_after_ms: 1500", 2),
             (r#"{"retry_after_ms":3600000}"#, 3600),
+            (r#"[429] RESOURCE_EXHAUSTED {"retryDelay": "3600s"}"#, 3600),
+            ("resets_in_seconds: 3600", 3600),
             ("rate limit reached, please wait 30 seconds", 30),
             ("wait for 2 minutes", 120),
             ("This limit resets in about 2h", 7200),
@@ -221,6 +231,15 @@ mod tests {
             ("try again at 5pm CET", "2026-11-27T16:00:00Z"),
             ("resets 6pm ET, then go on", "2026-11-27T23:00:00Z"),
             ("resets Monday at 9am (UTC)", "2026-11-30T09:00:00Z"),
+            ("resets 6:15pm (GMT+2)", "2026-11-27T16:15:00Z"),
+            ("resets at 18:15 (UTC+02:00)", "2026-11-27T16:15:00Z"),
+            ("Your limit will reset at 3:30pm (UTC+5:30)", "2026-11-28T10:00:00Z"),
+            ("resets 6pm -0500", "2026-11-27T23:00:00Z"),
+            ("resets tomorrow at 9am (America/New_York)", "2026-11-28T14:00:00Z"),
+            ("resets tomorrow, 1pm UTC", "2026-11-28T13:00:00Z"),
+            ("resets today at 1pm UTC", "2026-11-27T13:00:00Z"),
+            ("Monthly request limit reached, resets Dec 1 (UTC)", "2026-12-01T00:00:00Z"),
+            ("available again tomorrow (UTC)", "2026-11-28T00:00:00Z"),
             ("resets 03:13 on 26 Feb (UTC)", "2027-02-26T03:13:00Z"),
             ("Claude AI usage limit reached|1795338000", "2026-11-22T09:00:00Z"),
             ("rate limited, retry after 2026-11-27T20:00:00Z", "2026-11-27T20:00:00Z"),
@@ -266,6 +285,8 @@ mod tests {
     fn fields_tell_it_too() {
         for (json, expected) in [
             (r#"{"a":{"retryAfter":30}}"#, Some(Reset::After(30))),
+            (r#"{"details":[{"retryDelay":"3600s"}]}"#, Some(Reset::After(3600))),
+            (r#"{"error":{"resets_in_seconds":7200}}"#, Some(Reset::After(7200))),
             (r#"{"headers":{"Retry-After":"3600"}}"#, Some(Reset::After(3600))),
             (r#"{"retry_after_ms":2500}"#, Some(Reset::After(3))),
             (r#"{"reset_at":1795338000}"#, reset_in("x-ratelimit-reset: 1795338000")),

@@ -25,6 +25,8 @@ pub(super) fn of_kind(kind: &str) -> Option<FaultClass> {
         "rate_limit",
         "ratelimit",
         "quota",
+        "usage_limit",
+        "request_limit",
         "too_many_requests",
         "throttl",
         "resource_exhausted",

@@ -181,6 +181,12 @@ const VALUES: &[(&str, &str)] = &[
     (r#"{"criterion":"handle 429 Too Many Requests"}"#, "fatal"),
     (r#"{"message":"Rate limit exceeded","iteration":1}"#, "fatal"),
     ("[429]", "fatal"),
+    // Without a message.
+    (r#"{"code":429}"#, "rate_limit"),
+    (r#"{"type":"usage_limit_reached","resets_in_seconds":60}"#, "rate_limit"),
+    (r#"{"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"3600s"}]}"#, "rate_limit"),
+    (r#"{"type":"error","error":{"type":"usage_limit_reached"}}"#, "rate_limit"),
+    (r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}"#, "fatal"),
 ];
 
 #[test]
