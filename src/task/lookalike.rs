@@ -9,7 +9,7 @@ use super::{
     looks_like_box::{BoxLike, is_invisible},
     recipe_item::is_recipe,
     segment::Segment,
-    verify_item::{is_verify, within},
+    verify_item::{is_command_next, is_verify, within},
 };
 
 /// Marks that people put between brackets to mean "done" or some other state.
@@ -107,6 +107,62 @@ pub(super) fn heading(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_
     let hint = "write the criterion as a list item, `- [ ] text`, below the heading";
     let message = "this checkbox is in a heading";
     diagnostics.unread(start..start + found.shown.len(), message, hint);
+}
+
+/// Warns about lines that a person reads as an open box or, in a criterion, as a check, as Markdown
+/// shows them: without its escapes, entities, and tags.
+pub(super) fn rendered<'l, 't: 'l>(
+    lines: impl Iterator<Item = (&'l str, &'l Segment<'t>)>,
+    in_criterion: bool,
+    diagnostics: &mut Diagnostics<'_>,
+) {
+    for (line, segment) in lines {
+        let (_, rest) = split_bullet(line);
+        let (_, rest) = split_label(rest);
+        if let Some(found) = BoxLike::read(rest)
+            && found.is_open()
+            && !found.inner.is_empty()
+            && (found.after.is_empty() || found.after.starts_with(is_invisible))
+        {
+            let message = "this looks like a criterion, but is not read as one".to_owned();
+            let hint = "write `- [ ] text`: the box comes first, with plain spaces around it";
+            diagnostics.of_box(&found, segment.span(), message, hint.to_owned());
+        } else if in_criterion && (names_check(line) || within(line).is_some()) {
+            let message = "this is not read as a verify command";
+            let hint = "write `- verify: …`, indented below its criterion";
+            diagnostics.unread(segment.span(), message, hint);
+        }
+    }
+}
+
+/// Splits off a label before a box: `TODO`, `Task 3:`.
+fn split_label(text: &str) -> (&str, &str) {
+    let at = text.find(['[', '☐', '□', '⬜']).unwrap_or(0);
+    let label = text[..at].trim_end();
+    let is_word = label.chars().all(|it| it.is_ascii_uppercase());
+    let is_label = is_word || label.ends_with(':') && label.split(' ').count() <= 3;
+    text.split_at(if is_label { at } else { 0 })
+}
+
+/// Does a line begin with the word `verify` and a sign or a command in code?
+fn names_check(line: &str) -> bool {
+    let text = line.trim_start_matches(|it: char| !it.is_alphanumeric());
+    let Some((word, rest)) = text.split_at_checked(6) else { return false };
+    let rest = rest.trim_start_matches(['`', '*', '_']);
+    let ends = !rest.starts_with(|it: char| it.is_alphanumeric() || it == '-' || it == '_');
+    let sign = rest.trim_start_matches(is_invisible);
+    let is_sign = sign.starts_with([':', ';', '=', '→', '⇒', '：', '|']);
+    word.eq_ignore_ascii_case("verify") && ends && (is_sign || is_command_next(sign))
+}
+
+/// Warns about a check in indented code or in a comment below a criterion.
+pub(super) fn hidden_check(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
+    let text = |it: &Segment<'_>| is_verify(it.text.trim_start_matches("<!--").trim_start());
+    if let Some(segment) = segments.iter().find(|it| text(it)) {
+        let message = "this is not read as a verify command: it is in code or a comment";
+        let hint = "make it a list item below the criterion: `- verify: …`";
+        diagnostics.unread(segment.span(), message, hint);
+    }
 }
 
 /// The error for a checkbox that nothing follows.
@@ -297,8 +353,14 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
     for segment in segments {
         let (bullet, rest) = split_bullet(segment.text);
         if let Some(found) = BoxLike::read(rest)
-            && (found.is_box() || place == Hidden::Table && found.is_open())
-            && !bullet.is_empty()
+            && match place {
+                // A page shows an input, and other signs in a table or HTML, as they are.
+                Hidden::Html | Hidden::Table if !found.plain => {
+                    found.is_open() && !found.inner.is_empty()
+                }
+                Hidden::Table => (found.is_box() || found.is_open()) && !bullet.is_empty(),
+                Hidden::Html | Hidden::Code | Hidden::Fence => found.is_box() && !bullet.is_empty(),
+            }
         {
             let end = segment.start + (segment.text.len() - found.after.len());
             diagnostics.of_box(&found, segment.start..end, message.to_owned(), hint.to_owned());

@@ -45,12 +45,9 @@ impl<'a> BoxLike<'a> {
             let plain = *open == "[";
             // Round brackets around a word are prose.
             let is_box = if *open == "(" { !inner.is_empty() && is_blank(inner) } else { true };
-            (is_box && !(plain && after.starts_with(['(', '[', ':']))).then_some(Self {
-                shown,
-                inner,
-                after,
-                plain,
-            })
+            // A link has a text.
+            let is_link = plain && after.starts_with(['(', '[', ':']) && inner != " ";
+            (is_box && !is_link).then_some(Self { shown, inner, after, plain })
         })
     }
 

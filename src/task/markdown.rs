@@ -84,13 +84,22 @@ struct Block {
     code: Vec<CodeSpan>,
     /// The text without Markdown.
     plain: String,
+    /// The same in its lines, with backticks around code.
+    shown: String,
     /// Number of block quotes around it.
     quotes: usize,
 }
 
 impl Block {
     fn new(kind: Kind, start: usize, quotes: usize) -> Self {
-        Self { kind, range: start..start, code: Vec::new(), plain: String::new(), quotes }
+        Self {
+            kind,
+            range: start..start,
+            code: Vec::new(),
+            plain: String::new(),
+            shown: String::new(),
+            quotes,
+        }
     }
 
     /// Is this a checkbox with no text read yet?
@@ -144,12 +153,18 @@ impl Walk<'_, '_> {
             Event::Code(code) => {
                 let block = self.inline(&range);
                 block.plain.push_str(&code);
+                block.shown.push_str(&format!("`{code}`"));
                 block.code.push((range, code.into_string()));
             }
-            Event::Text(text) => self.inline(&range).plain.push_str(&text),
+            Event::Text(text) => {
+                let block = self.inline(&range);
+                block.plain.push_str(&text);
+                block.shown.push_str(&text);
+            }
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(block) = &mut self.block {
                     block.plain.push(' ');
+                    block.shown.push('\n');
                 }
             }
             Event::InlineHtml(_)
@@ -266,6 +281,9 @@ impl Walk<'_, '_> {
         };
         let segments = segments(self.lines.source(), range, self.quotes);
         lookalike::hidden(&segments, place, self.diagnostics);
+        if self.items.last().is_some_and(|item| item.criterion.is_some()) {
+            lookalike::hidden_check(&segments, self.diagnostics);
+        }
     }
 
     /// Does a fenced code block end with the file, and not with a fence?
@@ -351,42 +369,60 @@ impl Walk<'_, '_> {
         let Some(block) = self.block.take() else { return };
         let segments = segments(self.lines.source(), block.range.clone(), block.quotes);
         let within = self.items.last().and_then(|item| item.criterion);
+        let (before, first) =
+            (self.diagnostics.count(), usize::from(matches!(block.kind, Kind::Boxed(_))));
+        let is_read = self.end_of(&block, &segments, within);
+        if !is_read && before == self.diagnostics.count() {
+            let lines = block.shown.lines().zip(&segments).skip(first);
+            lookalike::rendered(lines, within.is_some(), self.diagnostics);
+        }
+        if let (Kind::Item, false) = (block.kind, is_read) {
+            self.plain_item(&segments, before);
+        }
+    }
+
+    /// Reads a block, and warns about its source. Returns whether it has a keyword.
+    fn end_of(&mut self, block: &Block, segments: &[Segment<'_>], within: Option<usize>) -> bool {
         match block.kind {
             Kind::Heading(level) => {
                 self.asides.heading(level, &block.plain);
-                lookalike::heading(&segments, self.diagnostics);
+                lookalike::heading(segments, self.diagnostics);
                 self.found.title.get_or_insert_with(|| block.plain.trim().to_owned());
             }
-            Kind::Boxed(number) => self.boxed(number, &segments, &block.code),
-            Kind::Item => match verify_item::read(&segments, &block.code) {
-                Some(item) => {
+            Kind::Boxed(number) => {
+                self.boxed(number, segments, &block.code);
+                return !self.found.criteria[number].verify.is_empty();
+            }
+            Kind::Item => {
+                if let Some(item) = verify_item::read(segments, &block.code) {
                     self.verify(within, item);
                     lookalike::lines(&segments[1..], self.diagnostics);
+                } else if let Some(item) = recipe_item::read(segments, &block.code) {
+                    self.recipe(within, item);
+                } else if let Some(item) = may_change_item::read(segments) {
+                    self.may_change(within, item);
+                } else if let Some((number, item)) =
+                    within.and_then(|it| Some((it, order::read(segments)?)))
+                {
+                    self.order(number, item);
+                } else {
+                    lookalike::item(segments, self.diagnostics);
+                    return false;
                 }
-                None => match recipe_item::read(&segments, &block.code) {
-                    Some(item) => self.recipe(within, item),
-                    None => match may_change_item::read(&segments) {
-                        Some(item) => self.may_change(within, item),
-                        None => match within.and_then(|it| Some((it, order::read(&segments)?))) {
-                            Some((number, item)) => self.order(number, item),
-                            None => self.plain_item(&segments),
-                        },
-                    },
-                },
-            },
+                return true;
+            }
             Kind::Paragraph => {
                 if self.items.is_empty() {
                     self.asides.paragraph(&block.plain);
                 }
-                lookalike::lines(&segments, self.diagnostics);
+                lookalike::lines(segments, self.diagnostics);
             }
         }
+        false
     }
 
     /// An item that is no criterion and says nothing about one.
-    fn plain_item(&mut self, segments: &[Segment<'_>]) {
-        let before = self.diagnostics.count();
-        lookalike::item(segments, self.diagnostics);
+    fn plain_item(&mut self, segments: &[Segment<'_>], before: usize) {
         if before == self.diagnostics.count()
             && let (Some(item), Some(first)) = (self.items.last_mut(), segments.first())
             // A link or a reference says nothing that must be true.

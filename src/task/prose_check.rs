@@ -23,7 +23,8 @@ const VERBS: [&str; 16] = [
     "command",
 ];
 /// Words between such a word and the command.
-const BETWEEN: [&str; 9] = ["with", "by", "via", "using", "it", "this", "running", "run", "is"];
+pub(super) const BETWEEN: [&str; 9] =
+    ["with", "by", "via", "using", "it", "this", "running", "run", "is"];
 
 /// Warns about criteria without a check whose text ends with what a person would read as one.
 pub(super) fn warn(criteria: &[Criterion], source: &str, diagnostics: &mut Diagnostics<'_>) {

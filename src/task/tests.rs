@@ -271,6 +271,14 @@ fn a_box_that_is_none_is_unread() {
         "+[ ] e",
         "• [ ] e",
         "• ☐ e",
+        "- [&nbsp;] e",
+        "- &#91; ] e",
+        "- [ ](x) e",
+        "- [ ]: e",
+        "- [ ][x] e",
+        "1\\. [ ] e",
+        "TODO: [ ] e",
+        "<ul><li><input type=checkbox> e</li></ul>",
     ] {
         let source = format!("- [ ] good\n\ntext\n\n{item}\n");
         let found = unread(&source);
@@ -285,7 +293,9 @@ fn a_box_that_is_none_is_unread() {
         "- [x]e",
         "- [~] e",
         "- [link](x)",
-        "- [ ](link)",
+        "- [](#anchor) e",
+        "Type [ ] for an open box",
+        "<li><input type=checkbox checked> e",
         "- (a) first\n- (b) second",
         "- an array `[ ]` in a sentence",
         "Use `[ ]` for open boxes, and ☐ in print.",
@@ -308,6 +318,39 @@ fn a_box_that_is_none_is_unread() {
         parsed("# T\n- \\[ ] a\n- ☐ b\n"),
         "error 2:3 there are no criteria\nwarning 2:3 `\\[ ]` is not a checkbox\nwarning 3:3 `☐` is not a checkbox\n"
     );
+}
+
+/// What a person reads as a check below a criterion once it is rendered, and the parser does not.
+#[test]
+fn a_check_in_another_form_is_unread() {
+    let unread = |below: &str| {
+        let task = parse("t", format!("- [ ] good\n{below}\n").as_bytes());
+        task.diagnostics.iter().filter(|it| it.unread).count()
+    };
+    for below in [
+        "  - verify\\: `false`",
+        "  - <b>verify:</b> `false`",
+        "  - verify; `false`",
+        "  - verify by: `false`",
+        "  - `verify` `false`",
+        "  - ✅ verify: `false`",
+        "  - [verify](x): `false`",
+        "  (verify `false`)",
+        "  <!-- verify: `false` -->",
+        "\n      verify: false",
+    ] {
+        assert_eq!(unread(below), 1, "{below}");
+    }
+    for below in [
+        "  - verify that `a` works",
+        "  - Verification is in `ci.yml`",
+        "  <!--\n  - verify: `later`\n  -->",
+        "  - verify: `make`",
+    ] {
+        assert_eq!(unread(below), 0, "{below}");
+    }
+    let text = "- [ ] good (verify `false`)\n";
+    assert!(parse("t", text.as_bytes()).diagnostics.iter().any(|it| it.unread));
 }
 
 /// What a person reads as a check becomes one where it is clear, and is unread elsewhere.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     item::{self, CodeSpan, ItemError},
+    prose_check::BETWEEN,
     segment::Segment,
 };
 
@@ -64,9 +65,23 @@ pub(super) fn within(text: &str) -> Option<usize> {
         let is_word = is_within
             && !text[..*start].ends_with(|c: char| c.is_alphanumeric() || "_-`".contains(c));
         is_word && command.is_some_and(|it| it.starts_with('`'))
+            || text[..*start].ends_with('(') && is_command_next(rest)
             || text[..*start].trim_end().ends_with(ends_clause)
                 && [":", "→", "->", "=>", "："].iter().any(|sign| rest.starts_with(sign))
     })
+}
+
+/// Does code come next, behind signs and words such as `by`?
+pub(super) fn is_command_next(text: &str) -> bool {
+    let is_between = |it: char| !it.is_alphanumeric() && it != '`';
+    let mut rest = text.trim_start_matches(is_between);
+    while let Some(after) = BETWEEN
+        .iter()
+        .find_map(|word| rest.strip_prefix(word).filter(|after| after.starts_with(is_between)))
+    {
+        rest = after.trim_start_matches(is_between);
+    }
+    rest.starts_with('`')
 }
 
 fn explain(error: ItemError) -> (&'static str, &'static str) {
