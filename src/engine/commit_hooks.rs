@@ -10,7 +10,9 @@ use super::ledger::Ledger;
 use crate::model::{Attribution, FindingKind, Task, Verdict};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{Tick, compare, parse, tick};
-use crate::verify::{EntryKind, Layout, RefusedCommit, TASK, TreeEdit, TriedCommit};
+use crate::verify::{
+    Accepted, CommitHooks, EntryKind, Layout, Person, RefusedCommit, TASK, TreeEdit, TriedCommit,
+};
 
 /// Types of conventional commits. The first one makes no release anywhere.
 const TYPES: [&str; 2] = ["chore:", "feat:"];
@@ -42,16 +44,18 @@ impl Ledger {
     /// them: those that format files change what every commit of the run has.
     pub(super) async fn try_commit_hooks(&mut self) -> Result<(), EngineError> {
         let ticked = first_tick(&self.task()?, &self.parts.layout);
-        let mut refused = self.refused_by_hooks(&ticked).await?;
+        let state = self.parts.layout.state_message();
+        let mut refused = self.refused_by_hooks(&ticked, &state).await?;
         if let Some(now) = self.take_the_hooks_form(&refused).await? {
             refused = now;
         }
         let title = refused.iter().find(|commit| commit.is_about_its_message());
         self.commit_hooks = match title {
-            Some(commit) if self.parts.layout.has_no_prefix() => {
-                self.with_a_type(commit, &ticked).await?.unwrap_or(refused)
-            }
-            Some(_) | None => refused,
+            Some(commit) => match self.with_a_type(commit, &ticked).await? {
+                Some(now) => now,
+                None => self.signed_off(refused, &ticked).await?,
+            },
+            None => self.with_a_long_message(refused, &ticked).await?,
         };
         for commit in &self.commit_hooks {
             self.notice(&format!("{}; {}", commit.what(), commit.hint()))?;
@@ -70,7 +74,7 @@ impl Ledger {
         let path = layout.file(TASK);
         let kind = EntryKind::Regular { executable: false };
         let edit = TreeEdit::Write { path: path.clone(), kind, bytes: bytes.clone() };
-        let now = self.refused_by_hooks(&[edit]).await?;
+        let now = self.refused_by_hooks(&[edit], &layout.state_message()).await?;
         if now.iter().any(|commit| !commit.is_about_its_message()) {
             return Ok(None);
         }
@@ -90,9 +94,9 @@ impl Ledger {
         ticked: &[TreeEdit],
     ) -> Result<Option<Vec<RefusedCommit>>, EngineError> {
         let plain = self.parts.layout.clone();
-        for start in TYPES {
+        for start in TYPES.into_iter().filter(|_| plain.has_no_prefix()) {
             self.parts.layout = plain.clone().with_commit_prefix(start);
-            let now = self.refused_by_hooks(ticked).await;
+            let now = self.refused_by_hooks(ticked, &self.parts.layout.state_message()).await;
             if let Ok(now) = now
                 && !now.iter().any(RefusedCommit::is_about_its_message)
             {
@@ -106,6 +110,40 @@ impl Ledger {
         }
         self.parts.layout = plain;
         Ok(None)
+    }
+
+    /// The hooks that refuse a message, of which some accept one with a `Signed-off-by` line.
+    async fn signed_off(
+        &mut self,
+        refused: Vec<RefusedCommit>,
+        ticked: &[TreeEdit],
+    ) -> Result<Vec<RefusedCommit>, EngineError> {
+        let Person { name, email } = &self.parts.identity.author;
+        let message = self.parts.layout.state_message();
+        let message = format!("{message}\n\nSigned-off-by: {name} <{email}>");
+        let now = self.refused_by_hooks(ticked, &message).await?;
+        let helps = !now.iter().any(RefusedCommit::is_about_its_message);
+        let told = |it: RefusedCommit| match helps && it.is_about_its_message() {
+            true => it.with(Accepted::SignedOff),
+            false => it,
+        };
+        Ok(refused.into_iter().map(told).collect())
+    }
+
+    /// Tries the longest title that the agent is told to write, too: a hook may limit it.
+    async fn with_a_long_message(
+        &mut self,
+        mut refused: Vec<RefusedCommit>,
+        ticked: &[TreeEdit],
+    ) -> Result<Vec<RefusedCommit>, EngineError> {
+        let open = self.task()?.criteria.into_iter().filter(|criterion| !criterion.checked);
+        let texts = open.map(|criterion| criterion.key.text);
+        let Some(text) = texts.max_by_key(String::len) else { return Ok(refused) };
+        let message = format!("{}[{text}] - change", self.parts.layout.prefix());
+        let now = self.refused_by_hooks(ticked, &message).await?;
+        let long = now.into_iter().filter(RefusedCommit::is_about_its_message);
+        refused.extend(long.map(|it| it.with(Accepted::Shorter)));
+        Ok(refused)
     }
 
     /// What an agent is told of the hooks.
@@ -126,7 +164,7 @@ impl Ledger {
         if left.is_empty() {
             return Ok(());
         }
-        match self.refused_by_hooks(&left).await {
+        match self.refused_by_hooks(&left, &self.parts.layout.state_message()).await {
             Ok(refused) => {
                 let (when, told) = match refused.is_empty() {
                     true => ("Before the first turn", &self.commit_hooks),
@@ -145,16 +183,22 @@ impl Ledger {
     async fn refused_by_hooks(
         &mut self,
         staged: &[TreeEdit],
+        message: &str,
     ) -> Result<Vec<RefusedCommit>, EngineError> {
         let repo = Arc::clone(&self.parts.repo);
-        let Some(hooks) = repo.commit_hooks()? else { return Ok(Vec::new()) };
+        // With another message, the content is no question.
+        let hooks = match message == self.parts.layout.state_message() {
+            true => repo.commit_hooks()?,
+            false => repo.commit_hooks()?.and_then(CommitHooks::of_messages),
+        };
+        let Some(hooks) = hooks else { return Ok(Vec::new()) };
         let Some(mut rooms) = self.rooms.take() else { return Ok(Vec::new()) };
         let checks = Arc::clone(&self.parts.checks);
         let mut options = self.check_options(repo.root());
         let who = self.parts.identity.environment();
         options.env = who.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let (head, message) = (repo.checkpoint()?.head, self.parts.layout.state_message());
-        let tried = TriedCommit { parent: &head, staged, message: &message };
+        let head = repo.checkpoint()?.head;
+        let tried = TriedCommit { parent: &head, staged, message };
         let refused = rooms.try_hooks(&hooks, tried, (checks.as_ref(), &options)).await;
         self.rooms = Some(rooms);
         Ok(refused?)

@@ -55,6 +55,12 @@ impl CommitHooks {
         (!found.is_empty()).then_some(Self { folder, seen_at, found })
     }
 
+    /// Those that read a message.
+    pub fn of_messages(mut self) -> Option<Self> {
+        self.found.retain(|at| !HOOKS[*at].1.is_empty());
+        (!self.found.is_empty()).then_some(self)
+    }
+
     /// Are they in git's own folder, which a room does not share?
     pub(super) fn are_copied(&self) -> bool {
         self.seen_at == Path::new(COPIED)
@@ -113,6 +119,17 @@ pub struct RefusedCommit {
     /// What it made of the only file of the commit.
     #[serde(skip)]
     made: Option<String>,
+    /// What it accepts instead.
+    accepts: Option<Accepted>,
+}
+
+/// A message that a hook accepts after it refused another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Accepted {
+    /// One with a `Signed-off-by` line.
+    SignedOff,
+    /// A shorter one.
+    Shorter,
 }
 
 impl RefusedCommit {
@@ -138,8 +155,14 @@ impl RefusedCommit {
             what,
             changed: changed.iter().map(|change| change.path.display().to_string()).collect(),
             made: left.filter(|_| is_same),
+            accepts: None,
             said: if said.is_empty() { "nothing".to_owned() } else { said },
         }
+    }
+
+    /// The same with a message that the hook accepts.
+    pub fn with(self, accepts: Accepted) -> Self {
+        Self { accepts: Some(accepts), ..self }
     }
 
     /// Is it refused for its message, and not for its content?
@@ -173,17 +196,30 @@ impl RefusedCommit {
             _ if !self.changed.is_empty() => {
                 "the agent is told to stage the hook's changes and to commit again"
             }
-            "commit-msg" => {
-                "set `commit_prefix` to what the hook wants, such as `commit_prefix: 'feat:'` in \
-                 TASK.md"
-            }
+            "commit-msg" => match self.accepts {
+                Some(Accepted::SignedOff) => {
+                    "it accepts a `Signed-off-by` line: the agent is told to use `git commit -s`"
+                }
+                Some(Accepted::Shorter) => {
+                    "it accepts a shorter message: the agent is told to write one"
+                }
+                None => {
+                    "the agent is told what it printed; if it wants a ticket or another beginning, \
+                     set `commit_prefix` in TASK.md"
+                }
+            },
             _ => "try `git commit --allow-empty`, and see what the hook lacks in the sandbox",
         }
     }
 
     /// What an agent is told.
     pub fn told(&self) -> String {
-        let again = if self.changed.is_empty() { "" } else { AGAIN };
+        let again = match self.accepts {
+            Some(Accepted::SignedOff) => " It accepts a `Signed-off-by` line: `git commit -s`.",
+            Some(Accepted::Shorter) => " It accepts a shorter message.",
+            None if self.changed.is_empty() => "",
+            None => AGAIN,
+        };
         format!(
             "The {} hook refused {} when the runner tried it. Make your commits so that it accepts \
              them: your change counts, not the words of its message.{again} The hook \

@@ -78,7 +78,7 @@ pub use classify::{
     TreeEdit, judges, put_back, table_markdown,
 };
 pub use collect::{Collected, Compare, Inputs, collect, collect_commits, edited_meanwhile};
-pub use commit_hooks::{CommitHooks, RefusedCommit, TriedCommit};
+pub use commit_hooks::{Accepted, CommitHooks, RefusedCommit, TriedCommit};
 pub use error::{RepoProblem, VerifyError};
 pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};

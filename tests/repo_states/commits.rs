@@ -95,7 +95,10 @@ fn a_hook_that_refuses_the_title_is_named_before_the_first_turn() {
             let notice = about_hooks(&ran).join("");
             let refused = "the commit-msg hook refuses the message `ralph(demo): state update`; it printed: the title has no";
             assert!(notice.starts_with(refused), "{place} {tier}: {notice}");
-            assert!(notice.contains("`commit_prefix: 'feat:'`"), "{notice}");
+            assert!(
+                notice.contains("a ticket or another beginning, set `commit_prefix`"),
+                "{notice}"
+            );
             let run = ran.events()[0].run.clone();
             let log = repo.read(&format!(".ralph/runs/{}/wire.log", run.as_str()));
             assert!(log.contains("commit-msg hook refused the message"), "{place} {tier}: {log}");
@@ -132,6 +135,32 @@ fn a_hook_that_wants_conventional_commits_gets_them() {
     assert!(about[0].ends_with(what), "{about:?}");
 }
 
+/// A prefix helps with neither: what the hook accepts instead is tried, and told to both.
+#[test]
+fn a_hook_that_wants_a_sign_off_or_a_short_title_is_named_with_what_it_accepts() {
+    let sign_off = "#!/bin/sh\ngrep -q '^Signed-off-by: Human' \"$1\" && exit 0\necho not signed off\nexit 1\n";
+    let short =
+        "#!/bin/sh\n[ $(head -1 \"$1\" | wc -c) -le 50 ] && exit 0\necho title too long\nexit 1\n";
+    let long = "# T\n\n- [ ] the client retries three times and then gives up\n";
+    for (hook, task, said, human, agent) in [
+        (sign_off, TASK, "not signed off", "a `Signed-off-by` line", "`git commit -s`."),
+        (short, long, "title too long", "a shorter message", "accepts a shorter message."),
+    ] {
+        let repo = Repo::new(task);
+        program(&repo.path(".git/hooks/commit-msg"), hook);
+        let ran = repo.run(IDLE, &["--max-iterations=1"]);
+        let notice = about_hooks(&ran).join("");
+        assert!(
+            notice.contains(said) && notice.contains(&format!("; it accepts {human}")),
+            "{notice}"
+        );
+        assert!(!notice.contains("commit_prefix"), "{notice}");
+        let run = ran.events()[0].run.clone();
+        let log = repo.read(&format!(".ralph/runs/{}/wire.log", run.as_str()));
+        assert!(log.contains(agent), "{log}");
+    }
+}
+
 /// The advice stands where the run ends, and the attempts of an agent cannot give it.
 #[test]
 fn a_run_that_got_stuck_on_a_hook_ends_with_what_helps() {
@@ -142,7 +171,7 @@ fn a_run_that_got_stuck_on_a_hook_ends_with_what_helps() {
     let end = ran.stdout.split("\nStuck: ").nth(1).expect("its end");
     let end = end.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(end.contains("Next: the commit-msg hook refuses the message `ralph(demo): "), "{end}");
-    assert!(end.contains("set `commit_prefix` to what the hook wants"), "{end}");
+    assert!(end.contains("set `commit_prefix` in TASK.md"), "{end}");
     // What it says is enough.
     let task = format!("---\ncommit_prefix: 'AB-1'\n---\n{}", repo.task());
     repo.write("tasks/demo/TASK.md", task);
