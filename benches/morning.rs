@@ -205,6 +205,7 @@ impl Story {
             max_iterations: ITERATIONS,
             max_seconds: None,
             human: 0,
+            flags: Vec::new(),
         })?;
         let checks = (1..=CRITERIA).map(|number| check(number, false)).collect();
         tell(EventKind::BaselineChecked { checks })?;

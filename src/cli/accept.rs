@@ -8,13 +8,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::AcceptArgs;
-use super::command_names::start_command;
 use super::context::TaskContext;
 use super::environment;
 use super::failure::Failure;
 use super::named_criterion::named;
 use super::print::{say, say_json};
-use super::told::read_state;
+use super::told::{Told, read_state, say_next};
 use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState};
 use crate::sys::lock::TreeLock;
 use crate::task::{self, Tick};
@@ -57,7 +56,7 @@ pub(super) fn accept(directory: Option<&Path>, args: &AcceptArgs) -> Result<u8, 
         say_json(&json!({ "accepted": text, "commit": commit, "held": held.name }));
     } else {
         say(&format!("accepted  {text}  ({})", commit.short()));
-        say(&format!("\nNext: `{}`", start_command(directory, at.layout.task())));
+        say_next(&Told::of(directory, &at)?);
     }
     Ok(0)
 }

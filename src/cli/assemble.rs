@@ -40,14 +40,15 @@ use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::signing::Signing;
 use super::walls::RunWalls;
+use super::words_of_run::typed_settings;
 use super::{
     agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
 };
 use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
-    BaselineRun, Jobs, LedgerParts, LessonUse, Limits, Providers, RunParts, Starter, WorkerParts,
-    criterion_name,
+    BaselineRun, Jobs, LedgerParts, LessonUse, Limits, NextCommands, Providers, RunParts, Starter,
+    WorkerParts, criterion_name,
 };
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
@@ -282,7 +283,7 @@ async fn finish(
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
         stop_check: settings.stop_check,
-        commands: next_commands(directory, &task.name, command.login()),
+        commands: commands(directory, &task.name, command.login()),
         notices,
         holdout: None,
     };
@@ -319,6 +320,11 @@ fn tell_of_signal(stop: &Shutdown, events: &Arc<Emitter>) {
             tracing::warn!(%error, "cannot record that a signal came");
         }
     });
+}
+
+/// The commands that the run names at its end, with the settings that this command line has.
+fn commands(directory: Option<&Path>, task: &str, log_in: Option<&'static str>) -> NextCommands {
+    next_commands(directory, task, log_in, typed_settings(std::env::args_os()))
 }
 
 /// What drives the agent.

@@ -33,7 +33,8 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
         return Ok(code);
     }
     let known = told.as_ref().map(Told::criteria).unwrap_or_default();
-    say(&overview(&at, &task, &state, &known));
+    let steps = told.as_ref().map(Told::next).unwrap_or_default();
+    say(&overview(&at, &task, &state, &known, &steps));
     let bare = |it: &&Criterion| !it.checked && it.verify.is_empty() && it.recipe.is_none();
     let bare: Vec<String> =
         task.criteria.iter().filter(bare).map(|it| it.line.to_string()).collect();
@@ -125,7 +126,13 @@ fn criterion(criterion: &Criterion) -> Value {
     })
 }
 
-fn overview(at: &TaskContext, task: &Task, state: &TaskState, known: &[NightCriterion]) -> String {
+fn overview(
+    at: &TaskContext,
+    task: &Task,
+    state: &TaskState,
+    known: &[NightCriterion],
+    steps: &[String],
+) -> String {
     let file = at.layout.file(task::TASK_FILE);
     let mut text = format!("{}  {}", task.name, file.display());
     if let Some(title) = &task.title {
@@ -185,6 +192,8 @@ fn overview(at: &TaskContext, task: &Task, state: &TaskState, known: &[NightCrit
     text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
     if let Some(next) = next_ready(task, state) {
         text.push_str(&format!("; next on line {}: {}", next.line, next.key.text));
+    } else if !steps.is_empty() {
+        text.push_str(&format!("\n\nNext\n  {}", steps.join("\n  ")));
     }
     text
 }

@@ -15,6 +15,16 @@ pub(super) fn start_command(directory: Option<&Path>, task: &str) -> String {
     format!("ralph-copilot {}{run}{}", in_directory(directory), quoted(task))
 }
 
+/// The same with the flags of a run.
+pub(super) fn again_command(directory: Option<&Path>, task: &str, flags: &[String]) -> String {
+    let flag = |word: &String| match word.split_once('=') {
+        Some((name @ ("--sandbox" | "--gateway"), value)) => format!(" {name}={}", quoted(value)),
+        Some((name, value)) => format!(" {name} {}", quoted(value)),
+        None => format!(" {word}"),
+    };
+    start_command(directory, task) + &flags.iter().map(flag).collect::<String>()
+}
+
 /// The command that takes held work; its criterion follows.
 pub(super) fn accept_command(directory: Option<&Path>, task: &str) -> String {
     format!("ralph-copilot {}accept {}", in_directory(directory), quoted(task))
@@ -30,10 +40,12 @@ pub(super) fn next_commands(
     directory: Option<&Path>,
     task: &str,
     log_in: Option<&'static str>,
+    flags: Vec<String>,
 ) -> NextCommands {
     let there = in_directory(directory);
     NextCommands {
-        start: start_command(directory, task),
+        start: again_command(directory, task, &flags),
+        flags,
         retry: format!("ralph-copilot {there}retry {}", quoted(task)),
         review: format!("git {there}log --oneline"),
         look: format!(

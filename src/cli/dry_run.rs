@@ -65,7 +65,7 @@ pub(super) fn dry_run(
                 if !dry.blocked().is_empty() {
                     say(&format!(
                         "Next: {}",
-                        next_commands(directory, at.layout.task(), None).retry
+                        next_commands(directory, at.layout.task(), None, Vec::new()).retry
                     ));
                 }
             }

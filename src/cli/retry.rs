@@ -6,13 +6,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::RetryArgs;
-use super::command_names::start_command;
 use super::context::TaskContext;
 use super::environment;
 use super::failure::Failure;
 use super::named_criterion::named;
 use super::print::{complain, say, say_json};
-use super::told::read_state;
+use super::told::{Told, read_state, say_next};
 use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};
@@ -104,7 +103,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         for text in &cleared {
             say(&format!("reset  {text}"));
         }
-        say(&format!("\nNext: `{}`", start_command(directory, at.layout.task())));
+        say_next(&Told::of(directory, &at)?);
     }
     Ok(0)
 }

@@ -5,13 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command_names::{quoted, start_command};
+use super::command_names::{again_command, next_commands, quoted};
 use super::context::TaskContext;
 use super::failure::Failure;
+use super::print::say;
 use super::standing::{proof, standing, why_held};
 use super::ways_out::WaysOut;
 use crate::engine::{
-    did_work, is_about_held_work, lesson_about, load_state, runs_of, sign_about, skipped, standings,
+    did_work, lesson_about, load_state, runs_of, sign_about, skipped, standings, steps_now,
 };
 use crate::events::{IterationRow, JournalError, Rollup, RunStatus, last};
 use crate::model::{CriterionSummary, EventKind, ExitCode, Task, TaskState, VerdictResult};
@@ -123,11 +124,6 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn is_proven(&self, line: usize) -> bool {
-        let mut criteria = self.task.criteria.iter().filter(|known| known.line == line);
-        criteria.any(|criterion| proof(criterion, &self.state).is_some())
-    }
-
     /// The report of its last run.
     pub(super) fn night(&self) -> Result<Option<Night>, Failure> {
         let Some((journal, run)) = &self.run else { return Ok(None) };
@@ -140,25 +136,10 @@ impl<'a> Told<'a> {
             None => {
                 let mut night = self.recorded(journal, run, standings(&self.task, &self.state))?;
                 self.explain(&mut night.criteria);
-                let done = |it: &NightCriterion| it.checked && self.is_proven(it.line);
-                if night.exit_code != Some(0) && night.criteria.iter().all(done) {
-                    night.next.retain(|next| next.starts_with("review"));
-                }
-                if !self.state.criteria.iter().any(|entry| entry.held.is_some()) {
-                    night.next.retain(|next| !is_about_held_work(next));
-                }
                 night
             }
         };
-        if night.status == RunStatus::Ended && night.next.is_empty() && night.exit_code != Some(0) {
-            night.next.push(match night.criteria.iter().all(|it| it.checked) {
-                true => format!("review the commits: git log --oneline {}..", night.start),
-                false => {
-                    let start = start_command(self.directory, self.at.layout.task());
-                    format!("work on what is open: {start}")
-                }
-            });
-        }
+        let mut at_end = run.view.end.as_ref().map(|end| end.summary.criteria.clone());
         let newest = self.journals.first().filter(|newest| *newest != journal);
         if let Some(newest) = newest
             && let Some(event) = last(newest).map_err(unreadable)?
@@ -167,12 +148,32 @@ impl<'a> Told<'a> {
             let (run, why) = (event.run.as_str(), message(&ended(&outcome, &summary)));
             night.later = Some(format!("a later run, {run}, did nothing: {why}"));
             night.next = summary.next;
+            at_end = Some(summary.criteria);
+        }
+        // What a human did since then counts.
+        if night.elsewhere.is_none()
+            && at_end.is_some_and(|it| it != standings(&self.task, &self.state))
+        {
+            night.next = self.next();
         }
         if night.status == RunStatus::Died {
-            let start = start_command(self.directory, self.at.layout.task());
+            let start = again_command(self.directory, self.at.layout.task(), self.flags());
             night.next.push(format!("{start} (goes on from there)"));
         }
         Ok(Some(night))
+    }
+
+    /// The flags of its last run.
+    fn flags(&self) -> &[String] {
+        let start = self.run.as_ref().and_then(|(_, run)| run.view.start.as_ref());
+        start.map_or(&[], |start| &start.flags)
+    }
+
+    /// The next steps, as the task stands now.
+    pub(super) fn next(&self) -> Vec<String> {
+        let (layout, flags) = (&self.at.layout, self.flags().to_vec());
+        let commands = next_commands(self.directory, layout.task(), None, flags);
+        steps_now(&self.task, &self.state, layout, &commands)
     }
 
     /// The report of any of its runs.
@@ -229,6 +230,12 @@ impl<'a> Told<'a> {
             )
         })
     }
+}
+
+/// Prints the next steps of a task.
+pub(super) fn say_next(told: &Told<'_>) {
+    let steps = told.next().into_iter().map(|step| format!("\nNext: {step}"));
+    say(&steps.collect::<String>());
 }
 
 /// A report of a run, unless that recorded nothing.

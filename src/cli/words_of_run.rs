@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgGroup, ArgMatches, Command, CommandFactory as _};
 
 use super::args::{Cli, attached, leading_directory};
 
@@ -23,23 +23,47 @@ pub(super) fn words_of_run(words: impl IntoIterator<Item = OsString>) -> Vec<OsS
         return all;
     };
     let Some(("orchestrate", found)) = found.subcommand() else { return all };
+    all.extend(typed(found, run.get_arguments()));
+    all
+}
+
+/// The settings of a run on this command line, as words.
+pub(super) fn typed_settings(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    let command = Cli::command();
+    let words = attached(leading_directory(words).1);
+    let Ok(found) = command.clone().try_get_matches_from(words) else { return Vec::new() };
+    let found = found.subcommand().map_or(&found, |(_, found)| found);
+    let run = command.find_subcommand("run");
+    let settings = run.and_then(|run| run.get_groups().find(|it| it.get_id() == "SettingArgs"));
+    let ids: Vec<_> = settings.into_iter().flat_map(ArgGroup::get_args).collect();
+    let args =
+        run.into_iter().flat_map(Command::get_arguments).filter(|it| ids.contains(&it.get_id()));
+    typed(found, args).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Those of the flags that were typed, each as one word.
+fn typed<'a>(
+    found: &'a ArgMatches,
+    args: impl Iterator<Item = &'a Arg>,
+) -> impl Iterator<Item = OsString> {
     let typed = |id: &str| {
         found.ids().any(|known| known.as_str() == id)
             && found.value_source(id) == Some(ValueSource::CommandLine)
     };
-    for arg in run.get_arguments().filter(|arg| typed(arg.get_id().as_str())) {
-        let Some(long) = arg.get_long() else { continue };
-        let takes = arg.get_action().takes_values();
-        for value in found.get_raw(arg.get_id().as_str()).into_iter().flatten() {
-            let mut word = OsString::from(format!("--{long}"));
-            if takes {
-                word.push("=");
-                word.push(value);
-            }
-            all.push(word);
-        }
-    }
-    all
+    args.filter(move |arg| typed(arg.get_id().as_str())).flat_map(|arg| {
+        let long = arg.get_long().map(|long| OsString::from(format!("--{long}")));
+        let values = found.get_raw(arg.get_id().as_str()).into_iter().flatten();
+        long.into_iter().flat_map(move |long| {
+            values.clone().map(move |value| {
+                let mut word = long.clone();
+                if arg.get_action().takes_values() {
+                    word.push("=");
+                    word.push(value);
+                }
+                word
+            })
+        })
+    })
 }
 
 #[cfg(test)]

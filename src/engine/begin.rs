@@ -44,6 +44,7 @@ impl Ledger {
             max_iterations: parts.limits.iterations,
             max_seconds: parts.limits.duration.map(|most| most.as_secs()),
             human: parts.preflight.human.paths().count(),
+            flags: parts.commands.flags.clone(),
         })?;
         for message in &parts.notices {
             self.notice(message)?;

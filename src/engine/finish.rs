@@ -1,15 +1,16 @@
 //! The end of a run: leftovers, the last state commit, and the summary.
 
 use super::EngineError;
+use super::decide::next_ready;
 use super::ledger::{Ledger, NextCommands};
-use super::order::standings;
+use super::order::{standings, waits};
 use crate::guard::liftable;
 use crate::model::{
-    CriterionKey, CriterionState, EventKind, Obstacle, Outcome, Proof, ReadBack, Record as _,
-    RunSummary,
+    Criterion, CriterionKey, CriterionState, EventKind, Obstacle, Outcome, Proof, ReadBack,
+    Record as _, RunSummary, Task, TaskState,
 };
 use crate::task;
-use crate::verify::{GUARDRAILS, RefusedCommit, TASK, keep_list};
+use crate::verify::{GUARDRAILS, Layout, RefusedCommit, TASK, keep_list};
 
 impl Ledger {
     /// Ends a run that cannot go on.
@@ -162,7 +163,8 @@ impl Ledger {
         // The human's own changes are there in the next run, too.
         let preflight = &self.parts.preflight;
         let beside_human = preflight.human.paths().any(|path| !preflight.marked.contains(path));
-        let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
+        let dirty = beside_human && !start.contains(" --allow-dirty");
+        let again = format!("{start}{}", if dirty { " --allow-dirty" } else { "" });
         let mut steps = self.reviews();
         steps.extend(self.for_blocked());
         if !self.unfinished.is_empty() {
@@ -191,32 +193,15 @@ impl Ledger {
                     _ => "continue where it stopped",
                 };
                 steps.push(format!("{how}: {again}"));
-                let waits = |it: &CriterionState| it.blocked || it.is_blocked_by().is_some();
-                if self.state.criteria.iter().any(waits) {
-                    steps.push(format!(
-                        "let it try stuck and blocked criteria again, once their cause is gone: \
-                         {retry}"
-                    ));
-                }
+                steps.extend(try_again(&self.state, retry));
                 if !self.passed_from.is_empty() {
                     let pr = pr.as_ref().map(|pr| format!("; hand it over: {pr}"));
                     steps.push(format!("review what passed: {review}{}", pr.unwrap_or_default()));
                 }
             }
-            Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {
-                let signs = self.parts.layout.file(GUARDRAILS);
-                let signs = signs.display();
-                steps.push(format!("fix the criterion or its check (see {signs}), and commit"));
-                steps.push(format!("then run: {retry} && {again}"));
+            Outcome::Stuck { .. } if self.state.criteria.iter().any(CriterionState::waits) => {
+                steps.extend(for_stuck(&self.state, &self.parts.layout, retry, &again));
             }
-            Outcome::Stuck { .. }
-                if self.state.criteria.iter().any(|it| it.is_blocked_by().is_some()) =>
-            {
-                steps
-                    .push("answer what blocks the criterion, in TASK.md or on this machine".into());
-                steps.push(format!("then run: {retry} && {again}"));
-            }
-            Outcome::Stuck { .. } if self.has_held() => {}
             Outcome::Stuck { .. } => {
                 steps.push(format!("fix what is named above, then run: {again}"));
             }
@@ -291,17 +276,8 @@ impl Ledger {
 
     /// Changes that a human should review: held work, and tests and scripts that a run changed.
     fn reviews(&self) -> Vec<String> {
-        let NextCommands { start, retry, accept, .. } = &self.parts.commands;
-        let mut steps = Vec::new();
         let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
-        for criterion in &criteria {
-            let (text, line) = (criterion.key.quoted(), criterion.line);
-            let held = self.state.find(&criterion.key).and_then(|entry| entry.held.as_ref());
-            let Some(held) = held else { continue };
-            let diff = format!("git diff {} {}", held.base.short(), held.name);
-            steps.push(format!("review {text}: {diff}{TAKE_IT}{accept} {line}"));
-            steps.push(format!("{OR_AGAIN}{retry} {line} && {start}"));
-        }
+        let mut steps = for_held(&criteria, &self.state, &self.parts.commands);
         if let (false, Some(start)) = (self.changed_harness.is_empty(), &self.run_start) {
             let paths: Vec<_> =
                 self.changed_harness.iter().map(|path| path.display().to_string()).collect();
@@ -322,14 +298,65 @@ impl Ledger {
     }
 }
 
-/// Between the diff of held work and the command that takes it.
-const TAKE_IT: &str = "; take it: ";
-/// Before the command that gives held work back to the agent.
-const OR_AGAIN: &str = "or let the agent work on it again: ";
+/// The next steps of a task as it stands, without a run.
+pub fn steps_now(
+    task: &Task,
+    state: &TaskState,
+    layout: &Layout,
+    commands: &NextCommands,
+) -> Vec<String> {
+    let NextCommands { start, retry, review, .. } = commands;
+    let mut steps = for_held(&task.criteria, state, commands);
+    let is_proven =
+        |it: &Criterion| it.checked && state.find(&it.key).is_some_and(|it| it.proof.is_some());
+    if next_ready(task, state).is_some() {
+        steps.push(format!("work on what is open: {start}"));
+        steps.extend(try_again(state, retry));
+    } else if task.criteria.iter().all(is_proven) {
+        steps.push(format!("review the commits: {review}"));
+    } else if task.criteria.iter().any(|it| waits(it, state).is_some()) {
+        steps.extend(for_stuck(state, layout, retry, start));
+    } else {
+        steps.push(format!("prove what is ticked: {start}"));
+    }
+    steps
+}
 
-/// Whether a next step of a run is about held work.
-pub fn is_about_held_work(step: &str) -> bool {
-    step.contains(TAKE_IT) || step.starts_with(OR_AGAIN)
+/// What helps with stuck criteria, or else with blocked ones; nothing if there are none.
+fn for_stuck(state: &TaskState, layout: &Layout, retry: &str, start: &str) -> Vec<String> {
+    let first = if state.criteria.iter().any(|entry| entry.blocked) {
+        let signs = layout.file(GUARDRAILS);
+        format!("fix the criterion or its check (see {}), and commit", signs.display())
+    } else if state.criteria.iter().any(|it| it.is_blocked_by().is_some()) {
+        "answer what blocks the criterion, in TASK.md or on this machine".to_owned()
+    } else {
+        return Vec::new();
+    };
+    vec![first, format!("then run: {retry} && {start}")]
+}
+
+/// The command for stuck and blocked criteria, while others are open.
+fn try_again(state: &TaskState, retry: &str) -> Option<String> {
+    let waits = |it: &CriterionState| it.blocked || it.is_blocked_by().is_some();
+    state.criteria.iter().any(waits).then(|| {
+        format!("let it try stuck and blocked criteria again, once their cause is gone: {retry}")
+    })
+}
+
+/// Held work, and what a human can do with it.
+fn for_held(criteria: &[Criterion], state: &TaskState, commands: &NextCommands) -> Vec<String> {
+    let NextCommands { start, retry, accept, .. } = commands;
+    let held = |it: &Criterion| state.find(&it.key).and_then(|entry| entry.held.clone());
+    let held = criteria.iter().filter_map(|it| Some((it, held(it)?)));
+    held.flat_map(|(criterion, held)| {
+        let (text, line) = (criterion.key.quoted(), criterion.line);
+        let diff = format!("git diff {} {}", held.base.short(), held.name);
+        [
+            format!("review {text}: {diff}; take it: {accept} {line}"),
+            format!("or let the agent work on it again: {retry} {line} && {start}"),
+        ]
+    })
+    .collect()
 }
 
 /// The human's way to let a call through that a rule of the guard denied.

@@ -108,6 +108,8 @@ pub struct LedgerParts {
 pub struct NextCommands {
     /// Starts the run again.
     pub start: String,
+    /// The flags of its settings in that, as typed for this run.
+    pub flags: Vec<String>,
     /// Clears the attempts of stuck criteria.
     pub retry: String,
     /// Shows the commits.

@@ -66,7 +66,7 @@ pub use decide::{
     ticked_without_proof,
 };
 pub use error::EngineError;
-pub use finish::is_about_held_work;
+pub use finish::steps_now;
 pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
 pub use ledger::{BaselineRun, HoldOut, LedgerParts, LessonUse, NextCommands};

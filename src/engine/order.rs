@@ -94,7 +94,7 @@ fn is_done(criterion: &Criterion, state: &TaskState) -> bool {
 }
 
 /// Why a criterion waits for a human, if it does.
-fn waits(criterion: &Criterion, state: &TaskState) -> Option<&'static str> {
+pub(super) fn waits(criterion: &Criterion, state: &TaskState) -> Option<&'static str> {
     match state.find(&criterion.key)? {
         _ if is_done(criterion, state) => None,
         CriterionState { held: Some(_), .. } => Some("held for review"),

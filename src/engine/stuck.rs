@@ -54,8 +54,16 @@ impl Ledger {
         entry.blocked = true;
         let attempts = entry.attempts;
         let denied = self.denials.get(key).filter(|it| !it.is_empty()).map(ToString::to_string);
+        let first = self.feedback.get(key).and_then(|findings| findings.first());
+        let is_denied = first.is_some_and(|first| first.kind == FindingKind::Denied);
         let signed = match &denied {
-            Some(denied) => format!("{why} Also, {denied}."),
+            // As in the verdict, the strongest reason comes first.
+            Some(denied) if is_denied => {
+                format!("{}.{ALSO}{why}", denied.replacen("the guard", "The guard", 1))
+            }
+            Some(denied) => {
+                format!("{why}{}", denied.replacen("the guard denied ", ALSO_DENIED, 1)) + "."
+            }
             None => why.to_owned(),
         };
         self.sign(key, iteration, attempts, &signed)?;
@@ -215,6 +223,10 @@ impl Ledger {
     }
 }
 
+/// Between the reasons of a sign.
+const ALSO: &str = " Also: ";
+const ALSO_DENIED: &str = " Also, the guard denied ";
+
 /// What a sign about a criterion begins with.
 fn mark(criterion: &str) -> String {
     format!("Criterion '{criterion}' caused loop")
@@ -226,7 +238,12 @@ pub fn sign_about(root: &Path, layout: &Layout, criterion: &str) -> Option<Strin
     let head = format!("- {} (", mark(criterion));
     let sign = text.lines().rfind(|line| line.starts_with(&head))?;
     let (_, why) = sign[head.len()..].split_once("): ")?;
-    Some(why.split(" Also, the guard denied ").next().unwrap_or(why).to_owned())
+    Some(
+        [ALSO_DENIED, ALSO]
+            .iter()
+            .fold(why, |why, end| why.split(end).next().unwrap_or(why))
+            .to_owned(),
+    )
 }
 
 /// The name of a criterion in a matrix and on a command line: its `id`, unless that could be a line.

@@ -100,6 +100,9 @@ pub struct RunStart {
     pub max_iterations: u32,
     /// Paths that the human had left uncommitted.
     pub human: usize,
+    /// The settings on its command line.
+    #[serde(skip)]
+    pub flags: Vec<String>,
 }
 
 /// An iteration that has begun and not ended.
@@ -472,6 +475,7 @@ fn run_start(event: &Event) -> Option<RunStart> {
         max_iterations,
         max_seconds: _,
         human,
+        flags,
     } = &event.kind
     else {
         return None;
@@ -489,6 +493,7 @@ fn run_start(event: &Event) -> Option<RunStart> {
         criteria: *criteria,
         max_iterations: *max_iterations,
         human: *human,
+        flags: flags.clone(),
     })
 }
 

@@ -138,7 +138,9 @@ impl Rollup {
         self.view.apply(event);
         match &event.kind {
             EventKind::RunStarted { sandbox, .. } => self.sandbox = *sandbox,
-            EventKind::Notice { message } if !self.notices.contains(message) => {
+            EventKind::Notice { message }
+                if !passes(message) && !self.notices.contains(message) =>
+            {
                 self.notices.push(message.clone());
             }
             EventKind::IterationStarted { iteration, criterion, attempt, worker, .. } => {
@@ -232,4 +234,9 @@ impl Rollup {
         }
         self.denials.sort_by_key(|row| std::cmp::Reverse(row.count));
     }
+}
+
+/// Does a notice tell only what happens now, as in "running every check again"?
+fn passes(message: &str) -> bool {
+    message.split(' ').next().is_some_and(|word| word.ends_with("ing"))
 }

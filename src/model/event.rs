@@ -101,6 +101,9 @@ pub enum EventKind {
         /// Paths that the human had left uncommitted (`--allow-dirty`).
         #[serde(default, skip_serializing_if = "is_none")]
         human: usize,
+        /// The settings on its command line, for the command that continues the work, redacted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flags: Vec<String>,
     },
     /// A remark for the human, without consequences.
     Notice {

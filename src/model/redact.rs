@@ -331,7 +331,7 @@ each_variant! {
     EventKind {
         RunStarted {
             task, folder, agent, model, sandbox, version, pid, checkpoint, start, criteria,
-            max_iterations, max_seconds, human,
+            max_iterations, max_seconds, human, flags,
         },
         Notice { message },
         BaselineChecked { checks },

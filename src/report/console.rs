@@ -144,7 +144,7 @@ impl Console {
             }
             EventKind::Notice { message } => {
                 let note = self.painted("note:", Style::new().yellow());
-                self.print(&format!("{note} {}", format::message(message)));
+                self.print(&format!("{note} {}", format::notice(message, self.worker)));
             }
             EventKind::BaselineChecked { checks } => {
                 format::baseline(checks).iter().for_each(|line| self.print(line));

@@ -247,10 +247,21 @@ fn first_against(verdict: &Verdict) -> String {
         // Writing to a String does not fail.
         let _ = write!(text, ": {}", message(&first.message));
         if !more.is_empty() {
-            let _ = write!(text, " (and {} more)", more.len());
+            let _ = write!(text, " ({})", count(more.len() as u64, "more finding"));
         }
     }
     text
+}
+
+/// A notice on a line that names its worker already.
+pub(super) fn notice(text: &str, worker: Option<usize>) -> String {
+    let by = worker.map(|worker| format!("worker {worker}: "));
+    message(by.and_then(|by| text.strip_prefix(&by)).unwrap_or(text))
+}
+
+/// The same with what it is.
+pub(super) fn note(text: &str, worker: Option<usize>) -> String {
+    format!("note: {}", notice(text, worker))
 }
 
 /// A repair, as a phrase.
@@ -443,6 +454,11 @@ pub fn details(outcome: &Outcome) -> impl Iterator<Item = &str> {
         _ => "",
     };
     reason.lines().skip(1)
+}
+
+/// The width to break a text at: one with a command that a person copies stays whole.
+pub(super) fn width_of(text: &str, width: usize) -> usize {
+    if text.contains(" ralph-copilot ") { usize::MAX } else { width }
 }
 
 /// Breaks a text into lines of at most `width` columns, at spaces if possible; lines after the

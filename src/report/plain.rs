@@ -56,7 +56,7 @@ impl Plain {
     fn lines(&mut self, event: &Event) -> Vec<String> {
         match &event.kind {
             EventKind::RunStarted { .. } => run_started(event),
-            EventKind::Notice { message } => vec![format!("note: {}", format::message(message))],
+            EventKind::Notice { message } => vec![format::note(message, self.worker)],
             EventKind::BaselineChecked { checks } => format::baseline(checks),
             EventKind::AgentStarted { agent, pid } => {
                 let name = agent.as_ref().map_or_else(

@@ -175,7 +175,7 @@ fn checking(cell: Cell) -> &'static str {
         Cell::PutBack => "checking with the old tests",
         Cell::EndMark => "checking that failures show",
         Cell::OldProduct => "checking without the work",
-        Cell::OtherExpectation => "checking with wrong tests",
+        Cell::OtherExpectation => "checking that wrong tests fail",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table at the end of a run.
 //!
-//! Invariant: pure; no line is wider than it may be; a task of any size gives a table
-//! of bounded length.
+//! Invariant: pure; no line is wider than it may be, but a command to copy is not broken; a task of
+//! any size gives a table of bounded length.
 
 use std::fmt::Write as _;
 
@@ -95,7 +95,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     }));
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
-        for line in format::wrapped(&paragraph, width, 2) {
+        for line in format::wrapped(&paragraph, format::width_of(&paragraph, width), 2) {
             text.push_str(line.trim_end());
             text.push('\n');
         }

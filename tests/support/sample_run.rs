@@ -275,6 +275,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 max_iterations: 20,
                 max_seconds: None,
                 human: 0,
+                flags: Vec::new(),
             },
         ),
         (10, Notice { message: "no git identity: ralph <ralph@localhost> is used".to_owned() }),

@@ -246,6 +246,7 @@ fn commands() -> NextCommands {
     NextCommands {
         accept: "ralph-copilot accept demo".to_owned(),
         start: "ralph-copilot demo".to_owned(),
+        flags: Vec::new(),
         retry: "ralph-copilot retry demo".to_owned(),
         look: "git status; ralph-copilot log".to_owned(),
         tick: "ralph-copilot tick demo".to_owned(),

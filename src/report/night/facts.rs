@@ -138,12 +138,12 @@ impl Night {
         let start = view.start.as_ref()?;
         let end = view.end.as_ref();
         let at_end = summary_of(run);
-        let changes = before.and_then(|before| changes(&at_end, before));
         let last = view.last_event.map(|(_, at)| at);
         let mut summary = at_end;
         if !now.is_empty() {
             summary.criteria = now;
         }
+        let changes = before.and_then(|before| changes(&summary, before));
         let criteria = criteria(&summary.criteria, run);
         let branch = &start.checkpoint.branch;
         let passed = |row: &&IterationRow| matches!(row.result, Some(VerdictResult::Pass(_)));
@@ -205,7 +205,7 @@ impl Night {
     }
 }
 
-/// Why a run ended, or that it did not. Held work that is gone is not what a task is stuck on.
+/// Why a run ended, or that it did not, and what a human changed since.
 fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String {
     let Some(end) = &run.view.end else {
         return match status {
@@ -215,11 +215,6 @@ fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String 
             }
         };
     };
-    let held = |criteria: &[CriterionSummary]| criteria.iter().any(|it| it.held.is_some());
-    let waits = held(now) || now.iter().any(|it| it.blocked || it.blocked_by.is_some());
-    if matches!(end.outcome, Outcome::Stuck { .. }) && held(&end.summary.criteria) && !waits {
-        return "The work that it held was accepted or given back since.".to_owned();
-    }
     let stopped = matches!(
         end.outcome,
         Outcome::Landed { .. }
@@ -230,7 +225,12 @@ fn outcome(run: &Rollup, status: RunStatus, now: &[CriterionSummary]) -> String 
     if stopped && all_done(now) && !all_done(&end.summary.criteria) {
         return format!("Done since: {}", summary::standings(now));
     }
-    summary::ended(&end.outcome, &end.summary)
+    let ended = summary::ended(&end.outcome, &end.summary);
+    let (then, now) = (summary::standings(&end.summary.criteria), summary::standings(now));
+    if stopped && then != now {
+        return format!("{} Changed since: {now}", ended.trim_end_matches('.').to_owned() + ".");
+    }
+    ended
 }
 
 /// Is nothing left to do?

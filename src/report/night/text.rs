@@ -8,7 +8,7 @@ use super::facts::{Night, NightCriterion};
 use super::timeline::word;
 use crate::events::IterationRow;
 use crate::report::format::{
-    duration, harmless, message, millis, one_line, shown, why_denied, wrapped,
+    duration, harmless, message, millis, one_line, shown, why_denied, width_of, wrapped,
 };
 
 /// Criteria that are listed; more are counted.
@@ -79,6 +79,7 @@ fn broken(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.trim_end().lines() {
         let lead = line.len() - line.trim_start_matches(' ').len();
+        let columns = width_of(line, columns);
         let lines = match measure_text_width(line) > columns {
             true => wrapped(&line[lead..], columns.saturating_sub(lead), 2),
             false => vec![line[lead..].to_owned()],
@@ -212,7 +213,7 @@ pub(super) fn since(night: &Night) -> Vec<String> {
     };
     say("newly done", &changes.newly_done);
     say("red again", &changes.red_again);
-    say("still stuck", &changes.still_stuck);
+    say("still waits for you", &changes.still_stuck);
     if !changes.ended {
         lines.push(format!("the run before, {}, did not end by itself", changes.since));
     }

@@ -84,6 +84,13 @@ impl GitRepo {
         Ok(found.filter_map(|it| Some((it.name().ok()?.to_owned(), oid(it.target()?)))).collect())
     }
 
+    /// The names of the remotes.
+    pub fn remotes(&self) -> Vec<String> {
+        let names = self.lock().remotes();
+        let names = names.iter().flat_map(|names| names.iter().flatten().flatten());
+        names.map(str::to_owned).collect()
+    }
+
     /// Where branches of this repository begin: the remote's default branch, or the local one.
     pub fn upstream(&self) -> Option<&'static str> {
         let repo = self.lock();

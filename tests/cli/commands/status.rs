@@ -111,7 +111,7 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
 
         Next
           fix the criterion or its check (see tasks/demo/guardrails.md), and commit
-          then run: ralph-copilot retry demo && ralph-copilot run demo
+          then run: ralph-copilot retry demo && ralph-copilot run demo --stuck-threshold 2 --agent [agent]
         "#);
     });
     let object = repo.ralph(&["status", "demo", "--json"]).json();

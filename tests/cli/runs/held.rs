@@ -234,8 +234,12 @@ fn status_forgets_held_work_that_was_accepted_or_given_back() {
         assert!(status(&repo).contains("Stuck: held for review"), "{}", status(&repo));
         assert_eq!(repo.ralph(&[command, "demo", "6"]).code, Some(0));
         let status = status(&repo);
-        let told = "The work that it held was accepted or given back since.";
-        assert!(!status.contains("Stuck") && status.contains(told), "{status}");
+        let (told, next) = match command {
+            "accept" => ("demo: Done since: 1 accepted by a human\n", "review the commits: "),
+            _ => (" Changed since: 1 open\n", "work on what is open: "),
+        };
+        assert!(status.contains(told) && status.contains(&format!("\nNext\n  {next}")), "{status}");
+        assert!(!status.contains("take it: "), "{status}");
     }
 }
 

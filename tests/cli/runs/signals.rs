@@ -299,7 +299,7 @@ fn a_run_that_is_ended_while_it_waits_waits_no_more() {
         assert!(after["run"]["waiting"].is_null(), "{after}");
         let text = repo.ralph(&["status", "demo"]).stdout;
         assert!(!text.contains("waiting until"), "{text}");
-        let goes_on = text.contains("ralph-copilot run demo (goes on from there)");
+        let goes_on = text.contains(" (goes on from there)");
         assert_eq!(goes_on, standing == "died", "{text}");
     }
 }

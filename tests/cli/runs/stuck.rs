@@ -80,11 +80,14 @@ fn the_next_command_of_a_stuck_run_works_when_copied() {
         assert!(!repo.path("half.txt").exists());
         let next = ran.stdout.split("then run: ").nth(1).expect("a command");
         let (retry, again) = next.trim().split_once(" && ").expect("two commands");
-        let words = |line: &str| line.split(' ').skip(1).map(str::to_owned).collect::<Vec<_>>();
-        let agent = repo.agent(HONEST);
-        let limit = ["--agent", &agent, "--max-iterations", "1"].map(str::to_owned);
+        let again = again.lines().next().expect("a line");
+        // The same agent, which works honestly now.
+        let words = |line: &str| shlex::split(line).expect("words")[1..].to_vec();
+        repo.agent(HONEST);
+        let limit = ["--max-iterations", "1"].map(str::to_owned);
         let again = [words(again), limit.to_vec()].concat();
-        for (words, code) in [(words(retry), 0), (again, 3)] {
+        // Beside a human's changes, `git add -A` is denied.
+        for (words, code) in [(words(retry), 0), (again, if number == 1 { 3 } else { 4 })] {
             let words: Vec<_> = words.iter().map(String::as_str).collect();
             let ran = repo.ralph(&words);
             assert_eq!(ran.code, Some(code), "{words:?}: {}{}", ran.stdout, ran.stderr);
@@ -131,11 +134,8 @@ fn retry_clears_the_attempts_and_the_sign_stays() {
     let signs = repo.read("tasks/demo/guardrails.md");
     let retry = repo.ralph(&["retry", "demo", "a is there"]);
     assert_eq!((retry.code, retry.stderr.as_str()), (Some(0), ""));
-    insta::assert_snapshot!(retry.stdout, @r"
-    reset  a is there
-
-    Next: `ralph-copilot run demo`
-    ");
+    let start = "reset  a is there\n\nNext: work on what is open: ralph-copilot run demo --";
+    assert!(retry.stdout.starts_with(start), "{}", retry.stdout);
     assert_eq!(repo.status(), "");
     let ran = repo.run(HONEST, &[]);
     insta::assert_snapshot!(story(&repo, &ran), @r"

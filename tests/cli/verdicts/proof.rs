@@ -78,7 +78,7 @@ fn what_a_human_accepts_lands_with_their_name_and_the_task_is_proven() {
     assert!(!status.stdout.contains("take it: "), "{}", status.stdout);
     assert!(!status.stdout.contains("or let the agent"), "{}", status.stdout);
     let (_, next) = status.stdout.split_once("\nNext\n  ").expect("a next step");
-    assert!(next.starts_with("review the commits: git log --oneline "), "{next}");
+    assert!(next.starts_with("review the commits: git log --oneline"), "{next}");
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains("Ralph-Proof: accepted"), "{message}");
     assert!(message.contains("reviewed the work and accepted it"), "{message}");
@@ -231,6 +231,10 @@ fn a_run_that_proved_in_the_tree_says_so_and_how_to_prove_it_in_a_room() {
         let ran = finish(repo.run_command(script, args));
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         let end = ran.stdout.split("Done: ").nth(1).expect("an end").replace("\n  ", " ");
+        let end = end.replace(
+            &format!(" --agent {}", shlex::try_quote(&repo.agent(script)).expect("a word")),
+            "",
+        );
         end.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
