@@ -9,11 +9,11 @@ use super::ledger::Ledger;
 use super::run::Run;
 use super::{EngineError, FailureCounts};
 use crate::model::{
-    Criterion, CriterionKey, EventKind, FaultClass, Outcome, Record as _, Task, Turn,
+    Criterion, CriterionKey, EventKind, FaultClass, Oid, Outcome, Record as _, Task, Turn,
 };
 use crate::sys::process::reap_orphans;
 use crate::task;
-use crate::verify::{StateFiles, TASK};
+use crate::verify::{Fingerprints, StateFiles, TASK};
 
 impl Run {
     /// Works on one criterion once. Returns the outcome if the run ends with it.
@@ -101,38 +101,20 @@ impl Ledger {
     /// was edited since the criterion was chosen, so that it is no longer open.
     fn open_iteration(&mut self, criterion: &Criterion) -> Result<Option<Iteration>, EngineError> {
         self.follow_human()?;
-        let Some((files, task, found)) = self.read_open(&criterion.key)? else { return Ok(None) };
-        if found.recipe != criterion.recipe {
+        let Some(opened) = self.read_open(&criterion.key)? else { return Ok(None) };
+        if opened.2.recipe != criterion.recipe {
             return Ok(None);
         }
-        let criterion = found;
-        let parts = &self.parts;
-        let repo = parts.repo.as_ref();
         // If the branch was switched or a merge begun since the last turn, an agent would only
         // make it worse.
         self.ready()?;
-        let checkpoint = repo.checkpoint()?;
-        let protection = self.protection(&task)?;
+        let settings = self.parts.repo.settings()?;
         let attempt = self.next_attempt(&criterion.key);
-        let origin =
-            self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
-        self.state.iteration = self.state.iteration.saturating_add(1);
-        let iteration = Iteration {
-            number: self.state.iteration,
-            task,
-            criterion,
-            attempt,
-            origin: origin.clone(),
-            files,
-            settings: repo.settings()?,
-            spared_git: false,
-            protection,
-            date: parts.clock.today(),
-            started: Instant::now(),
-            premium_requests: 0,
-            sent_back: 0,
-            checkpoint,
-        };
+        let number = self.state.iteration.saturating_add(1);
+        let origin = self.origins.get(&criterion.key).cloned();
+        let iteration = self.iteration(opened, (number, attempt), origin, settings)?;
+        self.state.iteration = number;
+        self.origins.insert(criterion.key.clone(), iteration.origin.clone());
         self.turns_since.get_or_insert_with(|| iteration.checkpoint.head.clone());
         self.focus_guard(&iteration)?;
         self.parts.events.record(EventKind::IterationStarted {
@@ -145,6 +127,34 @@ impl Ledger {
             turn_millis: 0,
         })?;
         Ok(Some(iteration))
+    }
+
+    /// The facts from before a turn. `origin` is the commit before the first attempt at the
+    /// criterion; without one, this is the first.
+    pub(super) fn iteration(
+        &self,
+        (files, task, criterion): (StateFiles, Task, Criterion),
+        (number, attempt): (u32, u32),
+        origin: Option<Oid>,
+        settings: Fingerprints,
+    ) -> Result<Iteration, EngineError> {
+        let checkpoint = self.parts.repo.checkpoint()?;
+        Ok(Iteration {
+            number,
+            attempt,
+            origin: origin.unwrap_or_else(|| checkpoint.head.clone()),
+            protection: self.protection(&task)?,
+            task,
+            criterion,
+            files,
+            settings,
+            spared_git: false,
+            date: self.parts.clock.today(),
+            started: Instant::now(),
+            premium_requests: 0,
+            sent_back: 0,
+            checkpoint,
+        })
     }
 
     /// Reads the state files, and finds a criterion in them. `None` if it is not open there. Read once

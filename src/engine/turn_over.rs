@@ -3,8 +3,6 @@
 //! Invariant: what happened in the turn is recorded in one piece, under the number that the run gives
 //! it.
 
-use tokio::time::Instant;
-
 use super::EngineError;
 use super::crew::{AtWork, Delivery};
 use super::iteration::Iteration;
@@ -57,28 +55,15 @@ impl Ledger {
         let task = self.task()?;
         let found = task::find(&task, key).filter(|found| !found.checked).cloned();
         let Some(criterion) = found else { return Ok(None) };
-        let parts = &self.parts;
-        let repo = parts.repo.as_ref();
         let attempt = self.next_attempt(key);
-        let checkpoint = repo.checkpoint()?;
-        let protection = self.protection(&task)?;
-        self.state.iteration = self.state.iteration.saturating_add(1);
-        let iteration = Iteration {
-            number: self.state.iteration,
-            files: StateFiles::read(repo.root(), &parts.layout)?,
-            task,
-            criterion,
-            attempt,
-            origin: base.clone(),
-            settings: Default::default(),
-            spared_git: true,
-            protection,
-            date: parts.clock.today(),
-            started: Instant::now(),
-            premium_requests: 0,
-            sent_back: 0,
-            checkpoint,
-        };
+        let number = self.state.iteration.saturating_add(1);
+        let files = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
+        let opened = (files, task, criterion);
+        let iteration =
+            self.iteration(opened, (number, attempt), Some(base.clone()), Default::default())?;
+        let iteration = Iteration { spared_git: true, ..iteration };
+        self.state.iteration = number;
+        let parts = &self.parts;
         let Iteration { number, criterion, checkpoint, .. } = &iteration;
         self.origins.insert(criterion.key.clone(), checkpoint.head.clone());
         self.turns_since.get_or_insert_with(|| checkpoint.head.clone());

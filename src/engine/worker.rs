@@ -100,25 +100,10 @@ impl Ledger {
         self.commit_hooks = order.commit_hooks;
         self.parts.layout = self.parts.layout.clone().with_commit_prefix(&order.commit_prefix);
         self.feedback.insert(key.clone(), order.feedback);
-        let Some((files, task, criterion)) = self.read_open(&key)? else { return Ok(None) };
-        let protection = self.protection(&task)?;
-        let repo = self.parts.repo.as_ref();
-        let iteration = Iteration {
-            number: order.iteration,
-            task,
-            criterion,
-            attempt: order.attempt,
-            origin: order.base,
-            files,
-            settings: repo.settings()?,
-            spared_git: false,
-            protection,
-            date: self.parts.clock.today(),
-            started: Instant::now(),
-            premium_requests: 0,
-            sent_back: 0,
-            checkpoint: repo.checkpoint()?,
-        };
+        let Some(opened) = self.read_open(&key)? else { return Ok(None) };
+        let settings = self.parts.repo.settings()?;
+        let number = (order.iteration, order.attempt);
+        let iteration = self.iteration(opened, number, Some(order.base), settings)?;
         self.focus_guard(&iteration)?;
         Ok(Some(iteration))
     }

@@ -256,12 +256,3 @@ fn the_names_of_the_bridge_are_offered_on_demand() {
     assert!(tools.list().iter().all(|tool| tool.read_only));
     assert!(names(&tools).iter().all(|name| crate::mcp::TOOL_NAMES.contains(&name.as_str())));
 }
-
-#[test]
-fn every_tool_counts_the_depth() {
-    let scene = Scene::new();
-    for name in ["memory_search", "memory_read", "user_prefs"] {
-        let deep = scene.call(name, json!({"query": "a", "_depth": 3}));
-        assert_eq!(deep, error("Maximum call depth (3) exceeded"));
-    }
-}
