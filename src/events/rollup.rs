@@ -236,7 +236,22 @@ impl Rollup {
     }
 }
 
+/// How the notices begin that tell only what happens now.
+const PASSES: [&str; 3] = ["committing", "judging", "running"];
+
 /// Does a notice tell only what happens now, as in "running every check again"?
 fn passes(message: &str) -> bool {
-    message.split(' ').next().is_some_and(|word| word.ends_with("ing"))
+    message.split(' ').next().is_some_and(|word| PASSES.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passes;
+
+    #[test]
+    fn a_notice_of_the_moment_passes_and_what_a_human_should_know_stays() {
+        assert!(passes("running every check again in a new proof room"));
+        assert!(!passes("watching hooks and agent settings that could widen permissions: .github"));
+        assert!(!passes("nothing of the work could be saved"));
+    }
 }
