@@ -122,7 +122,7 @@ pub(super) fn rendered<'l, 't: 'l>(
         if let Some(found) = BoxLike::read(rest)
             && found.is_open()
             && !found.inner.is_empty()
-            && (found.after.is_empty() || found.after.starts_with(is_invisible))
+            && found.stands_alone()
         {
             let message = "this looks like a criterion, but is not read as one".to_owned();
             let hint = "write `- [ ] text`: the box comes first, with plain spaces around it";
@@ -259,11 +259,10 @@ pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>)
         }
         let (bullet, rest) = split_bullet(segment.text);
         let Some(found) = BoxLike::read(rest) else { continue };
-        let ends = found.after.is_empty() || found.after.starts_with(is_invisible);
         // A list marker makes more of it: prose may begin with brackets, too.
         let is_sign = !found.plain && found.inner == " ";
         let boxlike = if bullet.is_empty() && !is_sign { found.is_box() } else { found.is_open() };
-        if (boxlike || found.is_box()) && ends {
+        if (boxlike || found.is_box()) && found.stands_alone() {
             let end = segment.start + (segment.text.len() - found.after.len());
             let hint = "write `- [ ] text`, with both spaces; the list may also need an empty line before it, or less indentation";
             let message = "this looks like a criterion, but is not a list item".to_owned();

@@ -56,6 +56,11 @@ impl<'a> BoxLike<'a> {
         self.plain && matches!(self.inner, " " | "\t" | "x" | "X")
     }
 
+    /// Does nothing that can be seen follow it at once?
+    pub(super) fn stands_alone(&self) -> bool {
+        self.after.is_empty() || self.after.starts_with(is_invisible)
+    }
+
     /// Would a person read this as a box that is still open?
     pub(super) fn is_open(&self) -> bool {
         is_blank(self.inner)

@@ -22,7 +22,7 @@ use crate::verify::error::{VerifyError, io_error};
 /// these two seconds is reported, if not removed.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
-/// So often it is asked whether a git is at work here.
+/// How often to look for a git at work here.
 const LOOKS: u32 = 10;
 
 /// Repeats an operation that fails because of another process's lock.
@@ -92,7 +92,7 @@ impl GitRepo {
         let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
         let (mut ours, mut others): (Vec<_>, Vec<_>) =
             self.staying(repo).into_iter().partition(|lock| born(lock.written) && lock.is_there());
-        // These keep nobody from a commit, but maintenance from its work, and a run from its refs.
+        // These do not block a commit, but they block maintenance, or the writing of a ref of a run.
         let mut quiet = vec![self.common_dir.join("objects/maintenance.lock")];
         if of_the_dead {
             let refs = files_below(&self.common_dir, Path::new("refs/ralph"))?.into_iter();

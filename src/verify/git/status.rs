@@ -1,7 +1,7 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: renames are not detected; a path that is marked "assumed unchanged" is read anyway, because that mark can hide a
-//! change. Not in this file: the author of a change.
+//! Invariant: renames are not detected; a path that is marked "assumed unchanged" is read anyway,
+//! because that mark can hide a change. Not in this file: the author of a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +15,7 @@ use git2::{
 use super::git_repo::GitRepo;
 use super::pipes::remove_pipes;
 use super::plain::{is_ignored, path};
+use super::tracked::{folders_of, holds};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -33,18 +34,23 @@ enum Sought {
 
 impl GitRepo {
     pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
-        let found = self.look(repo, Sought::Changes)?;
-        self.status_of(repo, found)
+        let (found, index) = self.look(repo, Sought::Changes)?;
+        self.status_of(repo, &index, found)
     }
 
     /// The status, and the ignored entries.
     pub(super) fn all_in(&self, repo: &Repository) -> Result<(Status, Vec<PathBuf>), VerifyError> {
-        let found = self.look(repo, Sought::All)?;
+        let (found, index) = self.look(repo, Sought::All)?;
         let ignored = ignored_of(&found);
-        Ok((self.status_of(repo, found)?, ignored))
+        Ok((self.status_of(repo, &index, found)?, ignored))
     }
 
-    fn status_of(&self, repo: &Repository, found: Flags) -> Result<Status, VerifyError> {
+    fn status_of(
+        &self,
+        repo: &Repository,
+        index: &Index,
+        found: Flags,
+    ) -> Result<Status, VerifyError> {
         let mut status = Status::default();
         for (path, flags) in found {
             match meaning(flags) {
@@ -55,7 +61,7 @@ impl GitRepo {
                 None => {}
             }
         }
-        let hidden = self.hidden(repo)?;
+        let hidden = self.hidden(repo, index)?;
         status.tracked.retain(|change| !hidden.left_out.contains(&change.path));
         status.tracked.extend(hidden.changed);
         status.tracked.sort();
@@ -69,15 +75,15 @@ impl GitRepo {
     /// If the tree cannot be read.
     pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
         let repo = &*self.lock();
-        Ok(ignored_of(&self.look(repo, Sought::All)?))
+        Ok(ignored_of(&self.look(repo, Sought::All)?.0))
     }
 
-    fn look(&self, repo: &Repository, sought: Sought) -> Result<Flags, VerifyError> {
+    fn look(&self, repo: &Repository, sought: Sought) -> Result<(Flags, Index), VerifyError> {
         self.refuse_links(repo)?;
         self.look_at(repo, sought).map_err(self.failed("compare the working tree with HEAD"))
     }
 
-    fn look_at(&self, repo: &Repository, sought: Sought) -> Result<Flags, git2::Error> {
+    fn look_at(&self, repo: &Repository, sought: Sought) -> Result<(Flags, Index), git2::Error> {
         let repositories = remove_pipes(&self.root);
         let index = self.index_now(repo)?;
         let mut found = self.without_filtered(repo, &index, ask(repo, sought)?);
@@ -92,23 +98,13 @@ impl GitRepo {
             let beside = self.beside_tracked(repo, &index).into_iter();
             found.extend(beside.map(|path| (path, git2::Status::IGNORED)));
         }
-        Ok(found)
+        Ok((found, index))
     }
 
     /// The other entries of ignored folders with tracked files, which the library leaves out.
     fn beside_tracked(&self, repo: &Repository, index: &Index) -> Vec<PathBuf> {
-        let mut folders = BTreeSet::new();
-        for entry in index.iter() {
-            let path = path(&entry.path);
-            let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-            above
-                .map(Path::to_owned)
-                .take_while(|above| folders.insert(above.clone()))
-                .for_each(drop);
-        }
-        let is_other = |path: &PathBuf| {
-            !folders.contains(path) && (0..=3).all(|stage| index.get_path(path, stage).is_none())
-        };
+        let folders = folders_of(index);
+        let is_other = |path: &PathBuf| !folders.contains(path) && !holds(index, path);
         let inside =
             folders.iter().filter(|it| is_ignored(repo, it).unwrap_or(false)).flat_map(|folder| {
                 let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten();
@@ -148,10 +144,9 @@ impl GitRepo {
     }
 
     /// Checks the paths whose index flags hide them from `git status`.
-    fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
+    fn hidden(&self, repo: &Repository, index: &Index) -> Result<Hidden, VerifyError> {
         let mut hidden = Hidden::default();
         let mut shown = Vec::new();
-        let index = self.index_now(repo).map_err(self.failed("read the index"))?;
         for entry in index.iter().filter(is_marked) {
             let path = path(&entry.path);
             let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();

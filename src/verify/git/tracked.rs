@@ -1,7 +1,7 @@
 //! What the index holds: the tracked paths, the submodules among them, and how files were when git
 //! last read them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,7 @@ impl GitRepo {
     /// If the index cannot be read.
     pub fn tracked(&self, paths: BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, VerifyError> {
         let index = self.index_now(&self.lock()).map_err(self.failed("read the index"))?;
-        // A path in conflict is tracked at other stages.
-        let held = |path: &PathBuf| (0..=3).any(|stage| index.get_path(path, stage).is_some());
-        Ok(paths.into_iter().filter(held).collect())
+        Ok(paths.into_iter().filter(|path| holds(&index, path)).collect())
     }
 
     /// The submodules. libgit2 takes its time to find them, so that it is asked only where there may
@@ -80,6 +78,24 @@ impl GitRepo {
             meta.is_file() && entry.mtime <= written && as_now.is_some_and(is_same)
         })
     }
+}
+
+/// Does an index have a path? One in conflict is there at other stages.
+pub(super) fn holds(index: &Index, path: &Path) -> bool {
+    (0..=3).any(|stage| index.get_path(path, stage).is_some())
+}
+
+/// The folders that hold the files of an index, the root among them.
+pub(super) fn folders_of(index: &Index) -> HashSet<PathBuf> {
+    let mut folders = HashSet::new();
+    for entry in index.iter() {
+        for above in path(&entry.path).ancestors().skip(1) {
+            if !folders.insert(above.to_owned()) {
+                break;
+            }
+        }
+    }
+    folders
 }
 
 /// Notes in the index that these files, at paths below `root`, are unchanged, and writes it.

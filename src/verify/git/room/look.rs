@@ -8,11 +8,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{FileMode, Index};
+use git2::{FileMode, Index, IndexEntry};
 
 use crate::sys::open_folder;
 use crate::verify::git::pipes::{PatternFile, pattern};
 use crate::verify::git::plain::path;
+use crate::verify::git::tracked::folders_of;
 
 /// The findings of a look at a room. Paths are relative to it.
 #[derive(Debug, Default)]
@@ -31,16 +32,9 @@ impl Look {
     /// Looks at every folder of the index. Removes pipes in the place of files that git reads, and
     /// files of the index that cannot be read.
     pub(super) fn at(work: &Path, index: &Index) -> Self {
-        let (mut files, mut folders) = (HashMap::new(), HashSet::new());
-        for entry in index.iter() {
-            let path = path(&entry.path);
-            for above in path.ancestors().skip(1) {
-                if !folders.insert(above.to_owned()) {
-                    break;
-                }
-            }
-            files.insert(path, entry.mode == u32::from(FileMode::Commit));
-        }
+        let is_module = |entry: &IndexEntry| entry.mode == u32::from(FileMode::Commit);
+        let files = index.iter().map(|entry| (path(&entry.path), is_module(&entry))).collect();
+        let folders = folders_of(index);
         let mut found = Self::default();
         let mut waiting = vec![PathBuf::new()];
         while let Some(folder) = waiting.pop() {
