@@ -15,6 +15,7 @@ mod strays;
 mod tidied;
 mod tidy;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
@@ -37,9 +38,11 @@ use crate::verify::error::{VerifyError, io_error};
 use crate::verify::master::copy;
 use crate::verify::not_fetched::NotFetched;
 
-/// Folders of git's that the sandbox of an agent may have mounted: they are emptied, since a mount
-/// goes with its folder.
-const MOUNTED: [&str; 2] = ["hooks", "info"];
+/// Folders of git's that are there from the start.
+const FOLDERS: [&str; 3] = ["refs/heads", "refs/tags", "info"];
+/// A folder of git's that stays if it is there: like `info`, the sandbox of an agent may have mounted
+/// it, and a mount goes with its folder.
+const HOOKS: &str = "hooks";
 
 /// A private repository with a working tree.
 #[derive(Debug)]
@@ -174,36 +177,39 @@ impl PrivateRepo {
         }
         write(&folder.join("objects/info/alternates"), &alternates)?;
         let keeps_index = index.is_some_and(|index| holds(&self.git("index"), index));
-        for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
-            let entry = entry.map_err(io_error("list", &folder))?;
-            let path = entry.path();
-            let kind = entry.file_type().map_err(io_error("look at", &path))?;
-            let name = entry.file_name();
-            let is_written_over = name == "config" && kind.is_file();
-            if name == "objects" || is_written_over || name == "index" && keeps_index {
-                continue;
-            }
-            let is_mounted = kind.is_dir() && MOUNTED.iter().any(|it| name == *it);
-            let gone = if is_mounted { empty(&path) } else { remove_any(&path) };
-            gone.map_err(io_error("remove", &path))?;
-        }
-        write(&self.git("HEAD"), format!("ref: {}\n", self.branch).as_bytes())?;
+        let wanted = self.files(head);
+        let stays = |at: &Path, is_file: bool| {
+            at == Path::new("objects")
+                || is_file && at == Path::new("config")
+                || keeps_index && at == Path::new("index")
+        };
+        keep_only(&folder, Path::new(""), &wanted, &stays)?;
         self.write_config("")?;
-        write(&self.git("packed-refs"), &self.source.refs)?;
-        for (name, bytes) in &self.source.files {
-            write(&self.git(name), bytes)?;
+        for (name, bytes) in &wanted {
+            write(&folder.join(name), bytes)?;
         }
-        for name in ["refs/heads", "refs/tags", "info"] {
-            let path = self.git(name);
+        for name in FOLDERS {
+            let path = folder.join(name);
             fs::create_dir_all(&path).map_err(io_error("make", &path))?;
-        }
-        if let Some(head) = head {
-            self.point_at(head)?;
         }
         match index {
             Some(index) if !keeps_index => self.write_index(index),
             _ => Ok(()),
         }
+    }
+
+    /// The files of git's folder beside its objects, configuration, and index.
+    fn files(&self, head: Option<git2::Oid>) -> BTreeMap<&Path, Cow<'_, [u8]>> {
+        let branch = format!("ref: {}\n", self.branch).into_bytes();
+        let mut files = BTreeMap::from([
+            (Path::new("HEAD"), branch.into()),
+            (Path::new("packed-refs"), Cow::Borrowed(&*self.source.refs)),
+        ]);
+        let others = self.source.files.iter();
+        files.extend(others.map(|(name, bytes)| (Path::new(name), Cow::Borrowed(&**bytes))));
+        let head = head.map(|head| format!("{head}\n").into_bytes().into());
+        files.extend(head.map(|head| (Path::new(&self.branch), head)));
+        files
     }
 
     fn write_index(&self, KeptIndex { bytes, written }: &KeptIndex) -> Result<(), VerifyError> {
@@ -346,7 +352,47 @@ fn failed(operation: &'static str, path: &Path) -> impl Fn(git2::Error) -> Verif
     move |error| VerifyError::Git { operation, path: path.clone(), source: Box::new(error) }
 }
 
+/// Removes everything in a folder of git's but files with the wanted content, folders on the way to
+/// them, and what `stays`. Each file that is made and removed costs more than one that is read.
+fn keep_only(
+    git: &Path,
+    folder: &Path,
+    wanted: &BTreeMap<&Path, Cow<'_, [u8]>>,
+    stays: &dyn Fn(&Path, bool) -> bool,
+) -> Result<(), VerifyError> {
+    let listed = git.join(folder);
+    for entry in fs::read_dir(&listed).map_err(io_error("list", &listed))? {
+        let entry = entry.map_err(io_error("list", &listed))?;
+        let at = folder.join(entry.file_name());
+        let kind = entry.file_type().map_err(io_error("look at", &entry.path()))?;
+        if stays(&at, kind.is_file()) || wanted.get(&*at).is_some_and(|it| has(&entry.path(), it)) {
+            continue;
+        }
+        let leads_on = at == Path::new(HOOKS)
+            || FOLDERS.iter().any(|it| Path::new(it).starts_with(&at))
+            || wanted.keys().any(|it| it.starts_with(&at) && **it != *at);
+        if kind.is_dir() && leads_on {
+            keep_only(git, &at, wanted, stays)?;
+        } else {
+            remove_any(&entry.path()).map_err(io_error("remove", &entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Is this a separate file with this content?
+fn has(path: &Path, bytes: &[u8]) -> bool {
+    let is_own = |meta: fs::Metadata| {
+        meta.is_file() && meta.nlink() == 1 && meta.len() == bytes.len() as u64
+    };
+    fs::symlink_metadata(path).is_ok_and(is_own) && fs::read(path).is_ok_and(|it| it == bytes)
+}
+
+/// Writes a file, unless it has this content.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
+    if has(path, bytes) {
+        return Ok(());
+    }
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(io_error("make", parent))?;
     }
@@ -361,11 +407,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
     file.and_then(|mut file| file.write_all(bytes)).map_err(io_error("write", path))
 }
 
-/// Removes everything in a folder.
-fn empty(folder: &Path) -> io::Result<()> {
-    fs::read_dir(folder)?.try_for_each(|entry| remove_any(&entry?.path()))
-}
-
 /// Makes sure that a path is a folder and no link, through which the runner would write elsewhere.
 fn real_folder(path: &Path) -> Result<(), VerifyError> {
     match fs::symlink_metadata(path) {
@@ -378,11 +419,8 @@ fn real_folder(path: &Path) -> Result<(), VerifyError> {
 
 /// Is this a separate file with the content of an index, and its time?
 fn holds(path: &Path, index: &KeptIndex) -> bool {
-    let is_own = |meta: &fs::Metadata| {
-        meta.is_file() && meta.nlink() == 1 && meta.modified().ok() == index.written
-    };
-    fs::symlink_metadata(path).is_ok_and(|meta| is_own(&meta))
-        && fs::read(path).ok().as_deref() == Some(&*index.bytes)
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.modified().ok() == index.written)
+        && has(path, &index.bytes)
 }
 
 fn link(to: &Path, at: &Path) -> Result<(), VerifyError> {
