@@ -43,14 +43,6 @@ pub(super) fn open(text: &str) -> Option<usize> {
     Some(text[..begin].rfind('\n').map_or(0, |end| end + 1))
 }
 
-/// Whether the key that begins in the first line goes on until the text's last one.
-pub(super) fn goes_on(text: &str) -> bool {
-    let Some(begin) = text.find(BEGIN) else { return false };
-    let Some(name) = key_name(&text[begin + BEGIN.len()..]) else { return false };
-    let body = begin + BEGIN.len() + name;
-    text[body_end(text, begin, body, text.len())..].trim().is_empty()
-}
-
 /// The length of `NAME PRIVATE KEY-----` at the start of a text.
 fn key_name(text: &str) -> Option<usize> {
     let end = text.find(DASHES).filter(|end| *end <= 64)?;

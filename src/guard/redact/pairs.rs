@@ -143,8 +143,8 @@ impl Pairs {
         ends
     }
 
-    /// The first quoted value of a secret that the text does not close.
-    fn open_quote(&self, text: &str) -> Option<OpenQuote> {
+    /// Where the name begins of the first quoted value of a secret that the text does not close.
+    fn open_quote(&self, text: &str) -> Option<usize> {
         let mut strings = Strings::new(text);
         let mut done = 0;
         for end in self.name_ends(text) {
@@ -166,9 +166,7 @@ impl Pairs {
             let ends = quoted_ends(text, from, open.as_str(), &mut strings);
             let secret = |to: &usize| is_secret_text(&text[from..*to], name, says, sign);
             if ends.goes_on {
-                let secret = ends.candidates.iter().any(secret);
-                let open = open.as_str().to_owned();
-                return Some(OpenQuote { name: end - name.len(), from, open, secret });
+                return Some(end - name.len());
             }
             done = ends.candidates.into_iter().find(secret).unwrap_or(done);
         }
@@ -176,20 +174,8 @@ impl Pairs {
     }
 }
 
-/// A quoted value of a secret that continues after the text.
-#[derive(Debug)]
-pub(super) struct OpenQuote {
-    /// Where the name begins.
-    pub(super) name: usize,
-    /// Where the value begins.
-    pub(super) from: usize,
-    pub(super) open: String,
-    /// Whether its beginning already shows that the value is a secret.
-    pub(super) secret: bool,
-}
-
-/// The first quoted value of a secret that the text does not close.
-pub(super) fn open_quote(text: &str) -> Option<OpenQuote> {
+/// Where the name begins of the first quoted value of a secret that the text does not close.
+pub(super) fn open_quote(text: &str) -> Option<usize> {
     PAIRS.as_ref()?.open_quote(text)
 }
 

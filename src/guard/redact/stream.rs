@@ -1,14 +1,13 @@
 //! Redaction of text that arrives in pieces: a secret may be cut anywhere, and so may a character.
 //!
-//! Invariant: the pieces of output together equal the redaction of the whole text, as long as lines
-//! stay below the limit. Whole lines are returned; an unfinished line, or an unfinished private
-//! key, is held back. Bytes that are not UTF-8 are replaced.
+//! Invariant: the pieces of output together equal the redaction of the whole text, as long as no
+//! secret is longer than [`MOST_WAITED`]. Whole lines are returned; an unfinished line or secret is
+//! held back. Bytes that are not UTF-8 are replaced.
 
-use super::mark::REDACTED;
 use super::redactor::Redactor;
 use super::{blocks, keys, pairs};
 
-/// Longest unfinished line, and longest unfinished private key, held back.
+/// Longest unfinished line that is held back as a whole.
 const MOST_HELD: usize = 64 * 1024;
 
 /// Held back of a line that is longer than that, as what follows may belong to a secret.
@@ -17,7 +16,7 @@ const TAIL: usize = 8 * 1024;
 /// How far before a place a blank is preferred to it, in bytes.
 const BLANK_WITHIN: usize = 1024;
 
-/// Most of a line that is held in search of a place to cut it.
+/// Most of a text that is held while it has no place to cut it, or a secret in it has no end.
 const MOST_WAITED: usize = 4 * MOST_HELD;
 
 /// Text in pieces, redacted.
@@ -27,12 +26,6 @@ pub struct RedactStream {
     /// The beginning of a character that goes on in the next piece.
     begun: Vec<u8>,
     held: String,
-    /// What the first held line is shown as, where that was shown already: the beginning of a
-    /// private key that is too long to be held, kept so that its rest is known.
-    shown: String,
-    /// The quote that opened a secret whose beginning was too long to be held. The text up to
-    /// its closing quote is dropped.
-    open: Option<String>,
 }
 
 impl Redactor {
@@ -44,8 +37,7 @@ impl Redactor {
 
 impl RedactStream {
     fn new(redactor: Redactor) -> Self {
-        let (begun, held, shown) = Default::default();
-        Self { redactor, begun, held, shown, open: None }
+        Self { redactor, begun: Vec::new(), held: String::new() }
     }
 
     /// Takes a piece; gives what can be shown by now.
@@ -56,8 +48,7 @@ impl RedactStream {
         let rest = self.begun.split_off(whole_characters(&self.begun));
         let whole = std::mem::replace(&mut self.begun, rest);
         self.held.push_str(&String::from_utf8_lossy(&whole));
-        let closed = self.drop_secret();
-        closed + &self.ready(piece.contains(&b'\n'))
+        self.ready(piece.contains(&b'\n'))
     }
 
     /// Takes what is ready of the held text; `lines` is whether a line ended.
@@ -73,50 +64,18 @@ impl RedactStream {
         let before = key.unwrap_or(line);
         let quote = pairs::open_quote(&lines[..before]);
         let before =
-            quote.map_or(before, |quote| lines[..quote.name].rfind('\n').map_or(0, |end| end + 1));
+            quote.map_or(before, |name| lines[..name].rfind('\n').map_or(0, |end| end + 1));
         let whole = blocks::open(&lines[..before]).unwrap_or(before);
         if self.held.len() - whole <= MOST_HELD {
             return self.take(whole);
         }
-        // Too long to wait for its end.
-        if let Some(key) = key.filter(|key| keys::goes_on(&self.held[*key..line])) {
-            return self.take_key(key, line);
-        }
-        if let Some(quote) = pairs::open_quote(&self.held).filter(|quote| quote.secret) {
-            let rest = self.held.split_off(quote.from);
-            let out = self.take(self.held.len()) + REDACTED;
-            self.held = rest;
-            self.open = Some(quote.open);
-            return out + &self.drop_secret();
-        }
-        match self.cut(whole) {
-            Some(cut) => self.take(cut),
-            // What fills so much without a place to cut is one secret.
-            None if self.held.len() > MOST_WAITED => self.take(self.held.len()),
-            None => self.take(whole),
-        }
-    }
-
-    /// Drops what belongs to an open secret; gives its closing quote.
-    fn drop_secret(&mut self) -> String {
-        let Some(open) = self.open.take() else { return String::new() };
-        let slashes = open.len() - open.trim_start_matches('\\').len();
-        let mut from = 0;
-        while let Some(found) = self.held[from..].find(&open) {
-            let at = from + found;
-            let before = self.held[..at].len() - self.held[..at].trim_end_matches('\\').len();
-            // An escaped quote belongs to the value.
-            if (before + slashes) % (2 * (slashes + 1)) == slashes {
-                self.held.drain(..at + open.len());
-                return open;
-            }
-            from = at + open.len();
-        }
-        // The closing quote may have come in part.
-        let keep = self.held.len() - self.held.trim_end_matches(['\\', '"', '\'', '`']).len();
-        self.held.drain(..self.held.len() - keep);
-        self.open = Some(open);
-        String::new()
+        // A line that is too long is cut; a secret of several lines has no place for that.
+        let cut = if whole == line { self.cut(whole) } else { None };
+        self.take(match cut {
+            Some(cut) => cut,
+            None if self.held.len() > MOST_WAITED => self.held.len(),
+            None => whole,
+        })
     }
 
     /// A place behind `from` where the held text can be cut: redacting both parts alone gives
@@ -144,9 +103,6 @@ impl RedactStream {
     pub fn finish(&mut self) -> String {
         self.held.push_str(&String::from_utf8_lossy(&self.begun));
         self.begun.clear();
-        if self.open.is_some() {
-            self.held.clear();
-        }
         self.take(self.held.len())
     }
 
@@ -157,22 +113,7 @@ impl RedactStream {
         }
         let rest = self.held.split_off(ready);
         let done = std::mem::replace(&mut self.held, rest);
-        let shown = std::mem::take(&mut self.shown);
-        let out = self.redactor.redact_str(&done).into_owned();
-        out.strip_prefix(&shown).map(str::to_owned).unwrap_or(out)
-    }
-
-    /// Gives what comes before `line` and ends within a private key, whose first line begins
-    /// at `key` and is kept.
-    fn take_key(&mut self, key: usize, line: usize) -> String {
-        let begin = self.held[key..].find('\n').map_or(line, |end| key + end + 1);
-        let begin = self.held[key..begin].to_owned();
-        let mut out = self.take(line);
-        // The break behind the last line is the one behind the first line next time.
-        out.truncate(out.trim_end_matches(['\r', '\n']).len());
-        self.shown = self.redactor.redact_str(begin.trim_end()).into_owned();
-        self.held.insert_str(0, &begin);
-        out
+        self.redactor.redact_str(&done).into_owned()
     }
 }
 
@@ -251,60 +192,6 @@ mod tests {
                     assert!(out == want, "{filler} {secret} {shift}");
                     assert!(!want.contains(secret.as_str()), "{secret} is not redacted");
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn a_quoted_secret_of_any_length_is_hidden_to_its_closing_quote() {
-        for value in ["Zx81kkQ2pw", "hunter2 with space ", "hunter2 \\\" x"] {
-            let value = value.repeat(300_000 / value.len());
-            for (open, close) in
-                [("password=\"", "\""), ("password='", "'"), ("\\\"password\\\":\\\"", "\\\"")]
-            {
-                if open.contains('\\') && value.contains('\\') {
-                    continue;
-                }
-                let text = format!("before {open}{value}{close} after\nnext");
-                for size in [1000, 70_000, 140_000] {
-                    let mut stream = Redactor::default().stream();
-                    let mut out = String::new();
-                    for piece in text.as_bytes().chunks(size) {
-                        out += &stream.push(std::str::from_utf8(piece).expect("plain letters"));
-                        assert!(stream.held.len() <= MOST_HELD + size);
-                    }
-                    out += &stream.finish();
-                    let start = &value[..10];
-                    assert_eq!(
-                        out,
-                        format!("before {open}[REDACTED]{close} after\nnext"),
-                        "{open} {start} {size}"
-                    );
-                }
-            }
-        }
-        let mut stream = Redactor::default().stream();
-        let value = "hunter2 with space ".repeat(20_000);
-        let out = stream.push(format!("password=\"{value}")) + &stream.finish();
-        assert_eq!(out, "password=\"[REDACTED]");
-    }
-
-    #[test]
-    fn a_key_that_is_too_long_to_be_held_is_known_to_its_end() {
-        let body = "MIIEpAIBAAKCAQEA7bq4fWk0dN3xq4fWk0dN3xMIIEpAIBAAKCAQEA7bMIIEpAIB";
-        for (prefix, end) in [("", ""), ("12:", ""), ("", "-----END RSA PRIVATE KEY-----\n")] {
-            let lines = format!("{prefix}{body}\n").repeat(6000);
-            let text =
-                format!("a\n{prefix}-----BEGIN RSA PRIVATE KEY-----\n{lines}{end}after\nb\nc");
-            let want = format!("a\n{prefix}[REDACTED]\nafter\nb\nc");
-            for piece in [100, 4096, 70_000] {
-                let mut stream = Redactor::default().stream();
-                let mut out = String::new();
-                for piece in text.as_bytes().chunks(piece) {
-                    out += &stream.push(std::str::from_utf8(piece).expect("plain letters"));
-                    assert!(stream.held.len() <= MOST_HELD + piece.len());
-                }
-                assert_eq!(out + &stream.finish(), want, "{prefix} {end} {piece}");
             }
         }
     }
