@@ -29,7 +29,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let programs = Programs {
         bubblewrap: which::which("bwrap").unwrap_or_else(|_| "bwrap".into()),
         ours: RUNNER.into(),
-        group: None,
     };
     let has_full = probe(&programs, &dir.path().join("probe"));
     if let Err(error) = &has_full {

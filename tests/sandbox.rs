@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 fn programs() -> Option<Programs> {
     let bubblewrap = which::which("bwrap").ok()?;
-    Some(Programs { bubblewrap, ours: RUNNER.into(), group: None })
+    Some(Programs { bubblewrap, ours: RUNNER.into() })
 }
 
 /// What a run knows of secrets.
@@ -737,50 +737,6 @@ fn a_flood_of_processes_ends_the_call_and_not_the_session() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("too many processes"), "{told}");
     assert_eq!(scene.says("echo still here"), "still here");
-}
-
-#[test]
-fn a_process_enters_its_control_group_before_anything_else_or_does_not_start() {
-    let dir = tempfile::tempdir().expect("temporary folder");
-    let enter = |group: &Path| {
-        let plan = format!(
-            r#"{{"overlays":[],"group":{:?},"beside":null,"limits":null,"bubblewrap":[]}}"#,
-            group.display().to_string()
-        );
-        let mut program = Command::new(RUNNER);
-        program.args(["sandbox", "enter", &plan, "--", "echo", "started"]).output().expect("ended")
-    };
-    let output = enter(dir.path());
-    assert_eq!(output.stdout, b"started\n", "{output:?}");
-    // The kernel takes this as the process that writes it.
-    assert_eq!(fs::read_to_string(dir.path().join("cgroup.procs")).expect("written"), "0");
-    let output = enter(&dir.path().join("missing"));
-    assert_eq!((output.status.code(), output.stdout), (Some(125), Vec::new()));
-}
-
-/// Passed over where this user may not mount the kernel's own groups.
-#[test]
-fn what_a_process_starts_is_in_its_control_group() {
-    let dir = tempfile::tempdir().expect("temporary folder");
-    let name = format!("ralph-copilot-test-{}", std::process::id());
-    let group = dir.path().join(&name);
-    let plan = format!(
-        r#"{{"overlays":[],"group":{:?},"beside":null,"limits":null,"bubblewrap":[]}}"#,
-        group.display().to_string()
-    );
-    let script = "mount -t cgroup2 none \"$1\" && mkdir \"$2\" || exit 77
-        \"$3\" sandbox enter \"$4\" -- sh -c 'sleep 0 & cat /proc/self/cgroup; wait'
-        rmdir \"$2\"";
-    let mut program = Command::new("unshare");
-    program.args(["--mount", "sh", "-c", script, "sh"]).arg(dir.path()).arg(&group);
-    let output = program.args([RUNNER, &plan]).output();
-    let Ok(output) = output.map(|it| (it.status.code(), it.stdout)) else { return };
-    let (code, said) = (output.0, String::from_utf8_lossy(&output.1).into_owned());
-    if code == Some(0) {
-        assert!(said.lines().any(|line| line == format!("0::/{name}")), "{said}");
-    } else {
-        assert!(said.is_empty(), "{code:?}: {said}");
-    }
 }
 
 #[test]

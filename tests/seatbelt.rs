@@ -34,7 +34,7 @@ impl Scene {
             ports: Vec::new(),
             signals: false,
         };
-        let programs = Programs { bubblewrap: "bwrap".into(), ours: ours.into(), group: None };
+        let programs = Programs { bubblewrap: "bwrap".into(), ours: ours.into() };
         let walls = Walls::Landlock(limits);
         let room = Room::start(&programs, &walls, &root.join("repo"), &root.join("log"));
         Self { _dir: dir, room: room.expect("a sandbox"), root }

@@ -35,7 +35,6 @@ use crate::agent::{
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Tier};
-use crate::sandbox::ControlGroup;
 
 /// Runs all checks. The exit code is that of the first failure.
 pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, Failure> {
@@ -276,24 +275,13 @@ fn unusable(command: &AgentCommand, failure: &Failure) -> DoctorFinding {
 fn sandbox(chosen: &Result<Chosen, Failure>) -> DoctorFinding {
     match chosen {
         Ok(chosen) => {
-            let detail = format!("{}{}", chosen.headline(), memory(chosen.tier));
+            let detail = chosen.headline();
             match &chosen.missing {
                 Some(missing) => DoctorFinding::note("sandbox", detail, &missing.to_string()),
                 None => DoctorFinding::good("sandbox", detail),
             }
         }
         Err(failure) => DoctorFinding::bad("sandbox", failure),
-    }
-}
-
-/// Whether the memory of a sandbox is limited.
-fn memory(tier: Tier) -> String {
-    match (tier, ControlGroup::memory()) {
-        (Tier::Off, _) => String::new(),
-        (Tier::Full | Tier::Partial, None) => "; no memory limit".to_owned(),
-        (Tier::Full | Tier::Partial, Some(bytes)) => {
-            format!("; at most {} MB of memory", bytes / 1_000_000)
-        }
     }
 }
 

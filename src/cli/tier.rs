@@ -39,7 +39,7 @@ pub(super) fn seen_at(tier: Tier) -> SeenAt {
 /// Tests which tiers this machine supports. `root` is the working tree.
 pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
     let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
-    let programs = Programs { bubblewrap: bubblewrap(), ours, group: None };
+    let programs = Programs { bubblewrap: bubblewrap(), ours };
     let full = || full(&programs, root);
     let (tier, missing) = match asked {
         Sandbox::Off => (Tier::Off, None),

@@ -24,9 +24,9 @@ use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    AgentFolders, Bind, Calls, ControlGroup, LandlockRules, Network, Overlay, Programs, Room,
-    Rooms, SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches,
-    outer, partial, prepare, separate, socket, whole,
+    AgentFolders, Bind, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms,
+    SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches, outer,
+    partial, prepare, separate, socket, whole,
 };
 use crate::verify::{CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, RoomPlace, TASK};
 
@@ -139,8 +139,6 @@ impl RunWalls {
             tokens_hidden();
         }
         let number = AtomicU32::new(0);
-        let group = || ControlGroup::make().map(Arc::new);
-        let programs = Programs { group: (tier != Tier::Off).then(group).flatten(), ..programs };
         let keys = KeyAgent::default();
         Ok(Self { tier, programs, view, editable, redactor, keys, notice: None, number })
     }

@@ -8,14 +8,13 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::setsid;
 use serde::{Deserialize, Serialize};
 
-use super::control_group::enter_group;
 use super::landlock::limited;
 use super::limits::LandlockRules;
 use super::namespaces::{
@@ -34,8 +33,6 @@ pub const EMPTY: &str = "empty";
 pub(super) struct Plan {
     /// The mounts to make first.
     pub(super) overlays: Vec<Overlay>,
-    /// The control group that this process enters before.
-    pub(super) group: Option<PathBuf>,
     /// A process whose namespaces are entered first: it mounted the files that this sandbox shows.
     pub(super) beside: Option<i32>,
     /// The limits that this process sets on itself first.
@@ -55,8 +52,7 @@ impl Plan {
             Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
         };
         let overlays = walls.home().into_iter().cloned().collect();
-        let group = programs.group.as_ref().map(|group| group.folder().to_owned());
-        Self { overlays, group, beside: None, limits, bubblewrap }
+        Self { overlays, beside: None, limits, bubblewrap }
     }
 
     /// The argument of [`enter`]. A list that is too long is refused as a whole, never cut.
@@ -99,8 +95,6 @@ pub fn enter(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io
 
 fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::Result<Command> {
     let plan: Plan = serde_json::from_str(plan)?;
-    // First: a process that it starts is in the group from its beginning.
-    plan.group.as_deref().map_or(Ok(()), enter_group)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
     }
@@ -247,7 +241,7 @@ mod tests {
             let mounts = (0..mounts).map(|n| Bind::read_only(format!("/repo/{n}/.env"))).collect();
             let (network, ports, watched) = (Network::Own, Vec::new(), Vec::new());
             let walls = Walls::Namespaces(Profile { home: None, mounts, network, ports, watched });
-            let programs = Programs { bubblewrap: "bwrap".into(), ours: "us".into(), group: None };
+            let programs = Programs { bubblewrap: "bwrap".into(), ours: "us".into() };
             around(&programs, &walls, Path::new("/"), ["true".into()]).err()
         };
         assert!(refused(401).is_none());

@@ -2,9 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use super::control_group::ControlGroup;
 
 /// The words with which our own program enters a sandbox; the plan follows.
 pub(super) const ENTER: [&str; 2] = ["sandbox", "enter"];
@@ -20,8 +17,6 @@ pub struct Programs {
     pub bubblewrap: PathBuf,
     /// Our own program.
     pub ours: PathBuf,
-    /// The control group that its processes are in, if there is one.
-    pub group: Option<Arc<ControlGroup>>,
 }
 
 pub(super) fn words(words: [&str; 2]) -> impl Iterator<Item = OsString> {

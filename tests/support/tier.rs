@@ -7,7 +7,6 @@ pub(crate) fn programs() -> Programs {
     Programs {
         bubblewrap: which::which("bwrap").unwrap_or_else(|_| "bwrap".into()),
         ours: env!("CARGO_BIN_EXE_ralph-copilot").into(),
-        group: None,
     }
 }
 

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::repo::{Repo, finish};
 use crate::runs::{HONEST, THREE};
-use crate::tier::has_tier;
 
 fn finding(object: &Value, name: &str) -> Value {
     let findings = object["findings"].as_array().expect("findings");
@@ -38,21 +37,6 @@ fn all_is_well_with_the_scripted_agent() {
     assert_eq!(finding(&object, "guard")["state"], "note");
     assert_eq!(repo.status(), "");
     assert_eq!(repo.subjects(), Vec::<String>::new());
-}
-
-#[test]
-fn a_sandbox_says_whether_its_memory_is_limited() {
-    let repo = Repo::new(THREE);
-    let agent = repo.agent("turns: []\n");
-    let told = |sandbox: &str| {
-        let ran = repo.ralph(&["doctor", "demo", "--json", sandbox, "--agent", &agent]);
-        finding(&ran.json(), "sandbox")["detail"].as_str().expect("text").to_owned()
-    };
-    assert!(!told("--sandbox=off").contains("memory"));
-    if has_tier("partial") {
-        let text = told("--sandbox=partial");
-        assert!(text.contains("no memory limit") || text.contains("MB of memory"), "{text}");
-    }
 }
 
 #[test]
