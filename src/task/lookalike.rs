@@ -271,22 +271,6 @@ pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>)
     }
 }
 
-/// Warns about a box in a part of the file that its heading puts out of the task.
-pub(super) fn put_aside(brackets: Range<usize>, heading: &str, diagnostics: &mut Diagnostics<'_>) {
-    let message = format!("this box is a criterion, although it is under {}", quote(heading));
-    let hint = "a run works on every box: write the items of this part without `[ ]`";
-    diagnostics.warning(brackets, message, hint);
-}
-
-/// Warns about an item without a box in a list of boxes.
-pub(super) fn plain_item(span: Range<usize>, diagnostics: &mut Diagnostics<'_>) {
-    diagnostics.warning(
-        span,
-        "this item of a list of criteria has no box, so it is not a criterion",
-        "write `- [ ] …` if it must be true, too; if it is a remark, move it out of the list",
-    );
-}
-
 /// Warns about a check in a fenced code block: one that is labelled as a check, or, below a
 /// criterion, one that begins like a check.
 pub(super) fn fenced_check(

@@ -9,7 +9,6 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    asides::Asides,
     diagnostics::Diagnostics,
     item::CodeSpan,
     lines::Lines,
@@ -52,8 +51,6 @@ pub(super) fn scan<'a>(
         diagnostics,
         found: Scanned::default(),
         items: Vec::new(),
-        lists: Vec::new(),
-        asides: Asides::default(),
         quotes: 0,
         skipping: false,
         block: None,
@@ -73,8 +70,7 @@ enum Kind {
     Item,
     /// Any other paragraph.
     Paragraph,
-    /// A heading of this level.
-    Heading(usize),
+    Heading,
 }
 
 /// The block of text being read.
@@ -114,19 +110,6 @@ struct Item {
     criterion: Option<usize>,
     /// True until the first content of the item.
     fresh: bool,
-    /// The first line of an item that is nothing but text.
-    plain: Option<Range<usize>>,
-    /// It has a box, or an item in it has one.
-    boxed: bool,
-}
-
-/// An open list.
-#[derive(Default)]
-struct List {
-    /// Some item has a box of its own.
-    boxed: bool,
-    /// The items that are nothing but text, without boxes in them.
-    plain: Vec<Range<usize>>,
 }
 
 struct Walk<'w, 'a> {
@@ -134,8 +117,6 @@ struct Walk<'w, 'a> {
     diagnostics: &'w mut Diagnostics<'a>,
     found: Scanned,
     items: Vec<Item>,
-    lists: Vec<List>,
-    asides: Asides,
     quotes: usize,
     /// Inside code, HTML or a table, where criteria cannot appear.
     skipping: bool,
@@ -188,22 +169,19 @@ impl Walk<'_, '_> {
             Tag::Item => {
                 self.close_block();
                 let criterion = self.items.last().and_then(|item| item.criterion);
-                self.items.push(Item { criterion, fresh: true, plain: None, boxed: false });
+                self.items.push(Item { criterion, fresh: true });
             }
             Tag::BlockQuote(_) => {
                 self.close_block();
                 self.quotes += 1;
             }
-            Tag::Heading { level, .. } => {
+            Tag::Heading { .. } => {
                 self.close_block();
-                self.begin(Kind::Heading(*level as usize), range.start);
+                self.begin(Kind::Heading, range.start);
             }
             Tag::Paragraph => self.paragraph(range.start),
-            Tag::List(_) => {
-                self.close_block();
-                self.lists.push(List::default());
-            }
-            Tag::FootnoteDefinition(_)
+            Tag::List(_)
+            | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
@@ -230,20 +208,14 @@ impl Walk<'_, '_> {
             _ if self.skipping => {}
             TagEnd::Item => {
                 self.end_block();
-                self.end_item();
-            }
-            TagEnd::List(_) => {
-                self.end_block();
-                let list = self.lists.pop().unwrap_or_default();
-                for span in list.plain.into_iter().filter(|_| list.boxed) {
-                    lookalike::plain_item(span, self.diagnostics);
-                }
+                self.items.pop();
             }
             TagEnd::BlockQuote(_) => {
                 self.end_block();
                 self.quotes = self.quotes.saturating_sub(1);
             }
-            TagEnd::Paragraph
+            TagEnd::List(_)
+            | TagEnd::Paragraph
             | TagEnd::Heading(_)
             | TagEnd::FootnoteDefinition
             | TagEnd::DefinitionList
@@ -336,13 +308,6 @@ impl Walk<'_, '_> {
         if let Some(item) = self.items.last_mut() {
             item.criterion = Some(number);
         }
-        self.items.iter_mut().for_each(|item| item.boxed = true);
-        if let Some(list) = self.lists.last_mut() {
-            list.boxed = true;
-        }
-        if let Some(heading) = self.asides.of_box() {
-            lookalike::put_aside(mark - 1..mark + 2, heading, self.diagnostics);
-        }
         self.begin(Kind::Boxed(number), end);
     }
 
@@ -376,16 +341,12 @@ impl Walk<'_, '_> {
             let lines = block.shown.lines().zip(&segments).skip(first);
             lookalike::rendered(lines, within.is_some(), self.diagnostics);
         }
-        if let (Kind::Item, false) = (block.kind, is_read) {
-            self.plain_item(&segments, before);
-        }
     }
 
     /// Reads a block, and warns about its source. Returns whether it has a keyword.
     fn end_of(&mut self, block: &Block, segments: &[Segment<'_>], within: Option<usize>) -> bool {
         match block.kind {
-            Kind::Heading(level) => {
-                self.asides.heading(level, &block.plain);
+            Kind::Heading => {
                 lookalike::heading(segments, self.diagnostics);
                 self.found.title.get_or_insert_with(|| block.plain.trim().to_owned());
             }
@@ -411,32 +372,9 @@ impl Walk<'_, '_> {
                 }
                 return true;
             }
-            Kind::Paragraph => {
-                if self.items.is_empty() {
-                    self.asides.paragraph(&block.plain);
-                }
-                lookalike::lines(segments, self.diagnostics);
-            }
+            Kind::Paragraph => lookalike::lines(segments, self.diagnostics),
         }
         false
-    }
-
-    /// An item that is no criterion and says nothing about one.
-    fn plain_item(&mut self, segments: &[Segment<'_>], before: usize) {
-        if before == self.diagnostics.count()
-            && let (Some(item), Some(first)) = (self.items.last_mut(), segments.first())
-            // A link or a reference says nothing that must be true.
-            && !first.text.starts_with('[')
-        {
-            item.plain = Some(first.span());
-        }
-    }
-
-    fn end_item(&mut self) {
-        let Some(item) = self.items.pop() else { return };
-        if let (Some(list), Some(span), false) = (self.lists.last_mut(), item.plain, item.boxed) {
-            list.plain.push(span);
-        }
     }
 
     fn boxed(&mut self, number: usize, segments: &[Segment<'_>], code: &[CodeSpan]) {

@@ -6,7 +6,6 @@
 //! (`config`), and the meaning of a change to TASK.md (`verify`). The callers of [`tick`] and
 //! [`restore`] write the file.
 
-mod asides;
 mod compare;
 mod diagnostics;
 mod discover;
@@ -26,7 +25,6 @@ mod may_change_item;
 mod nesting;
 mod order;
 mod parse;
-mod prose_check;
 mod recipe_item;
 mod render;
 mod segment;

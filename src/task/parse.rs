@@ -8,7 +8,7 @@ use super::{
     lines::Lines,
     markdown::{Scanned, scan},
     nesting::too_deep,
-    order, prose_check,
+    order,
 };
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 
@@ -56,7 +56,6 @@ fn parse_text(name: &str, source: &str) -> Task {
         None => scan(&lines, sections.body, &mut diagnostics),
     };
     number(&mut found.criteria, &mut diagnostics);
-    prose_check::warn(&found.criteria, source, &mut diagnostics);
     order::resolve(&mut found.criteria, &found.named, &mut diagnostics);
     if let Some(line) = too_deep {
         let start = lines.range(line).start;

@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use super::{
     item::{self, CodeSpan, ItemError},
-    prose_check::BETWEEN,
     segment::Segment,
 };
 
 /// The keyword that begins the item.
 const KEYWORD: &str = "verify";
+
+/// Words between `verify` and a command.
+const BETWEEN: [&str; 9] = ["with", "by", "via", "using", "it", "this", "running", "run", "is"];
 
 /// A `verify:` item.
 pub(super) struct VerifyItem {
