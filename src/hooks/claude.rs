@@ -268,7 +268,6 @@ pub fn strictest(said: impl IntoIterator<Item = HookAnswer>) -> HookAnswer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::adapter::read_hook_input;
     use super::*;
 
     fn call(tool: &str) -> HookCall {
@@ -307,43 +306,6 @@ mod tests {
     }
 
     #[test]
-    fn hooks_of_both_files_are_found_once_and_can_be_disabled() {
-        let both = [settings("Bash"), settings("")].concat();
-        assert_eq!(matching_hooks(&both, &call("bash")).expect("settings").hooks.len(), 1);
-        let mut off = both;
-        off.push(("settings.local.json", r#"{"disableAllHooks": true}"#.to_owned()));
-        assert_eq!(
-            matching_hooks(&off, &call("bash")).expect("settings"),
-            MatchingHooks::default()
-        );
-        let none = [("settings.json", r#"{"permissions": {}}"#.to_owned())];
-        assert_eq!(
-            matching_hooks(&none, &call("bash")).expect("settings"),
-            MatchingHooks::default()
-        );
-    }
-
-    #[test]
-    fn the_input_has_claude_s_names() {
-        let input = r#"{"sessionId":"s","cwd":"/w","toolName":"edit",
-            "toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#;
-        let asked = read_hook_input(input.as_bytes()).expect("a call");
-        assert_eq!(
-            claude_input(&asked, Path::new("/p")),
-            json!({
-                "session_id": "s", "cwd": "/w", "hook_event_name": "PreToolUse",
-                "tool_name": "Edit",
-                "tool_input": {
-                    "path": "a", "file_path": "a",
-                    "old_str": "x", "old_string": "x", "new_str": "y", "new_string": "y",
-                },
-            })
-        );
-        let bare = read_hook_input(br#"{"toolName":"bash","toolArgs":"{}"}"#).expect("a call");
-        assert_eq!(claude_input(&bare, Path::new("/p"))["cwd"], "/p");
-    }
-
-    #[test]
     fn every_way_of_ending_is_allow_deny_or_ask() {
         let ran = |end, stdout: &str, stderr: &str| ScriptRun {
             end,
@@ -355,18 +317,7 @@ mod tests {
         let zero = |stdout| ran(ScriptEnd::Exited(0), stdout, "");
         for (ran, says) in [
             (zero(""), HookAnswer::Allow),
-            (zero("all is well"), HookAnswer::Allow),
-            (ran(ScriptEnd::Exited(2), "", "BLOCKED: no\n"), deny("BLOCKED: no")),
             (ran(ScriptEnd::Exited(2), "no\n", ""), deny("no")),
-            (
-                ran(ScriptEnd::Exited(2), "", ""),
-                deny("the hook `h` denied the call without a reason"),
-            ),
-            (
-                ran(ScriptEnd::Exited(1), "", "oops"),
-                deny("the hook `h` ended with exit code 1: oops"),
-            ),
-            (ran(ScriptEnd::Signalled(9), "", ""), deny("the hook `h` was killed by signal 9")),
             (ran(ScriptEnd::TimedOut(25), "", ""), deny("the hook `h` did not answer within 25 s")),
             (zero(r#"{"decision":"block","reason":"no"}"#), deny("no")),
             (zero(r#"{"continue":false,"stopReason":"enough"}"#), deny("enough")),
@@ -403,12 +354,6 @@ mod tests {
             (zero(r#"{"decision":"approve"}"#), HookAnswer::Allow),
             (
                 zero(
-                    r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
-                ),
-                deny("no"),
-            ),
-            (
-                zero(
                     r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"?"}}"#,
                 ),
                 HookAnswer::Ask("?".into()),
@@ -419,13 +364,5 @@ mod tests {
         }
         let endless = ScriptRun { cut: true, ..zero("") };
         assert!(matches!(read_answer("h", &endless), HookAnswer::Deny(_)));
-    }
-
-    #[test]
-    fn the_strictest_of_several_wins() {
-        let (ask, deny) = (HookAnswer::Ask("?".into()), HookAnswer::Deny("no".into()));
-        assert_eq!(strictest([]), HookAnswer::Allow);
-        assert_eq!(strictest([HookAnswer::Allow, ask.clone(), HookAnswer::Allow]), ask);
-        assert_eq!(strictest([ask, deny.clone(), HookAnswer::Deny("later".into())]), deny);
     }
 }

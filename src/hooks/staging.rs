@@ -261,50 +261,6 @@ mod tests {
         staged_files(HookEngine::Python, Some(Path::new("/o'r/ralph-copilot")), StageXpia::Yes)
     }
 
-    fn plans(root: &Path) -> Vec<(&'static str, HookFileChange)> {
-        files().iter().map(|file| (file.path, file.plan(root).expect("plan"))).collect()
-    }
-
-    #[test]
-    fn foreign_and_edited_files_are_left_alone_and_ours_are_updated() {
-        let root = tempfile::tempdir().expect("folder");
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
-            fs::write(path, text).expect("written");
-        };
-        let other = staged_files(HookEngine::Rust, None, StageXpia::Yes);
-        let old =
-            |path: &str| other.iter().find(|file| file.path == path).expect("a file").text.clone();
-        write(".github/hooks/hooks.json", "{}");
-        write(".github/hooks/pre-tool-use", "#!/bin/sh\necho '{}'\n");
-        write(".github/hooks/session-start", &old(".github/hooks/session-start"));
-        write(".github/hooks/session-stop", &(old(".github/hooks/session-stop") + "# mine\n"));
-        std::os::unix::fs::symlink("/nowhere", root.path().join(".github/hooks/post-tool-use"))
-            .expect("link");
-        let before = fs::read(root.path().join(".github/hooks/session-stop")).expect("read");
-        for (path, plan) in plans(root.path()) {
-            let expected = match path {
-                ".github/hooks/hooks.json"
-                | ".github/hooks/pre-tool-use"
-                | ".github/hooks/session-stop"
-                | ".github/hooks/post-tool-use" => HookFileChange::LeftAlone,
-                ".github/hooks/session-start" => HookFileChange::Updated,
-                _ => HookFileChange::Created,
-            };
-            assert_eq!(plan, expected, "{path}");
-        }
-        for file in files() {
-            file.stage(root.path()).expect("staged");
-        }
-        let after = fs::read(root.path().join(".github/hooks/session-stop")).expect("read");
-        assert_eq!(before, after);
-        let left = fs::read_to_string(root.path().join(".github/hooks/hooks.json"));
-        assert_eq!(left.expect("read"), "{}");
-        let link = root.path().join(".github/hooks/post-tool-use");
-        assert!(fs::symlink_metadata(link).expect("there").is_symlink());
-    }
-
     #[test]
     fn nothing_is_written_through_a_linked_folder() {
         let root = tempfile::tempdir().expect("folder");

@@ -270,16 +270,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_come_as_an_object_or_as_a_string_that_holds_one() {
-        let object = br#"{"sessionId":"s","toolName":"bash","toolArgs":{"command":"ls"}}"#;
-        let string = br#"{"sessionId":"s","toolName":"bash","toolArgs":"{\"command\":\"ls\"}"}"#;
-        let expected =
-            HookCall { session: "s".into(), tool: "bash".into(), input: json!({"command": "ls"}) };
-        assert_eq!(read_call(object).expect("object"), expected);
-        assert_eq!(read_call(string).expect("string"), expected);
-    }
-
-    #[test]
     fn a_patch_may_come_as_the_text_that_it_is() {
         let text = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch";
         for arguments in [json!(text), json!({ "input": text })] {
@@ -338,14 +328,6 @@ mod tests {
         assert_eq!(read_stop(stop).expect("a stop"), expected);
         let end = read_end(br#"{"sessionId":"s","reason":"error"}"#).expect("an end");
         assert_eq!(end, ("s".to_owned(), "error".to_owned()));
-    }
-
-    #[test]
-    fn a_denial_names_its_reason_in_both_keys() {
-        let output: Value = serde_json::from_str(&denial("no \"rm\"")).expect("JSON");
-        assert_eq!(output["permissionDecision"], "deny");
-        assert_eq!(output["permissionDecisionReason"], "no \"rm\"");
-        assert_eq!(output["message"], "no \"rm\"");
     }
 
     #[test]
