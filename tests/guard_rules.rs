@@ -844,15 +844,3 @@ fn a_forced_deletion_by_git_in_a_sandbox_is_pointed_to_a_plain_one() {
     denied(&decision, "program.delete");
     assert!(decision.reason.contains("`git rm FILE`"), "{}", decision.reason);
 }
-
-#[test]
-fn the_folder_of_made_hooks_is_kept_where_git_runs_them() {
-    let place = Place::new();
-    let policy = place.policy();
-    let line = "mkdir -p .husky/_ && echo id > .husky/_/pre-commit";
-    allowed(&bash(line, &policy));
-    fs::write(place.repo.join(".git/config"), "[core]\n\thooksPath = .husky/_\n").expect("a file");
-    denied(&bash(line, &policy), "path.git");
-    denied(&bash("chmod +x .husky/x/../_/pre-commit", &policy), "path.git");
-    allowed(&bash("mkdir -p .husky && echo id > .husky/pre-commit", &policy));
-}

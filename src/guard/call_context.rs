@@ -107,11 +107,6 @@ impl<'a> CallContext<'a> {
         self.files.kind(path)
     }
 
-    /// Folders whose programs git runs.
-    pub(super) fn hook_folders(&self) -> Vec<PathBuf> {
-        tracked::hook_folders(self.files, &self.policy.workspace, self.policy.home.as_deref())
-    }
-
     /// The names in a folder, at most `most`; none if it cannot be listed or is hidden: a denial
     /// would say them.
     pub(super) fn list(&self, folder: &Path, most: usize) -> Vec<String> {
@@ -151,11 +146,6 @@ impl<'a> CallContext<'a> {
     /// Canonical paths whose content this call changes.
     pub(super) fn changed(&self) -> &BTreeSet<PathBuf> {
         &self.changed
-    }
-
-    /// Canonical paths that this call writes or makes.
-    pub(super) fn written(&self) -> &BTreeSet<PathBuf> {
-        &self.writes
     }
 
     /// All files that git tracks, if its index can be read.
@@ -321,9 +311,6 @@ impl<'a> CallContext<'a> {
             )
             .instead("write to the real path, if it is inside the workspace"));
         }
-        if !self.policy.tier.is_sandboxed() && write != WriteKind::Move {
-            self.misleads_nothing(&real.path)?;
-        }
         if self.in_tmp(&real.path) {
             return Ok(real.path);
         }
@@ -339,27 +326,6 @@ impl<'a> CallContext<'a> {
             self.changed.insert(real.path.clone());
         }
         Ok(real.path)
-    }
-
-    /// Refuses names that mean more than a file: a pattern makes an option of a dash, and git takes
-    /// a folder with `HEAD` for a repository, whose `config` names programs.
-    fn misleads_nothing(&self, path: &Path) -> Result<(), Denial> {
-        let below = path.strip_prefix(&self.policy.workspace).unwrap_or(path);
-        let mut names = below.components().map(|name| name.as_os_str().to_string_lossy());
-        if names.any(|name| name.starts_with('-')) {
-            return Err(Denial::new("path.unclear", "a pattern would make an option of this name")
-                .instead("choose a name that does not begin with `-`"));
-        }
-        let named = |name: &str| path.file_name().is_some_and(|it| it.eq_ignore_ascii_case(name));
-        let beside = || self.kind(&path.with_file_name("HEAD")) == FileKind::File;
-        if named("HEAD") || (named("config") || named("commondir")) && beside() {
-            return Err(Denial::new(
-                "path.protected",
-                "git would take the folder for a repository",
-            )
-            .instead("choose another name"));
-        }
-        Ok(())
     }
 
     /// A write outside the workspace: only where the user's rules let it, and never of

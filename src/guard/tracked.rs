@@ -1,5 +1,4 @@
-//! The files that git tracks and the hooks that it runs, as far as its own files tell; nothing is
-//! decided here.
+//! The files that git tracks, as far as its index tells; nothing is decided here.
 
 use std::path::{Path, PathBuf};
 
@@ -9,41 +8,6 @@ use super::files::Files;
 pub(super) fn read_index(files: &dyn Files, workspace: &Path) -> Option<Vec<PathBuf>> {
     let names = names(&files.read(&git_folder(files, workspace).join("index")).ok()?)?;
     Some(names.iter().map(|name| workspace.join(name)).collect())
-}
-
-/// Folders whose programs git runs: where a setting says so, or git's own if there are any.
-pub(super) fn hook_folders(
-    files: &dyn Files,
-    workspace: &Path,
-    home: Option<&Path>,
-) -> Vec<PathBuf> {
-    let git = git_folder(files, workspace);
-    // A worktree shares them with the others.
-    let shared = match git.parent() {
-        Some(parent) if parent.ends_with("worktrees") => parent.with_file_name(""),
-        _ => git,
-    };
-    let settings = [Some(shared.join("config")), home.map(|home| home.join(".gitconfig"))];
-    let mut folders = Vec::new();
-    for text in settings.iter().flatten().filter_map(|path| files.read(path).ok()) {
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let named = text.lines().filter_map(|line| {
-            let (name, value) = line.split_once('=')?;
-            let hooks = name.trim().eq_ignore_ascii_case("hookspath");
-            hooks.then(|| workspace.join(value.trim().trim_matches('"')))
-        });
-        folders.extend(named);
-    }
-    // What stands there calls what stands beside it.
-    let beside =
-        folders.iter().filter(|folder| folder.ends_with("_")).filter_map(|folder| folder.parent());
-    folders.extend(beside.map(Path::to_owned).collect::<Vec<_>>());
-    let own = shared.join("hooks");
-    let names = files.list(&own, 100).unwrap_or_default();
-    if names.iter().any(|name| !name.ends_with(".sample")) {
-        folders.push(own);
-    }
-    folders
 }
 
 /// Git's own folder: a worktree has one elsewhere, and says where.

@@ -1,14 +1,11 @@
-//! Words that stand for something else than a file or a program of the workspace: an address, a
-//! package that a tool fetches, or a file of further options.
-
-use std::path::PathBuf;
+//! Programs that are installed, and those that a tool would fetch.
 
 use super::options::Parsed;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::refused;
-use crate::guard::programs::table::{self, Kind};
+use crate::guard::programs::table;
 
 impl Judge<'_> {
     /// Would a launcher fetch this program? In a sandbox it cannot, so only names that nobody knows
@@ -50,45 +47,6 @@ impl Judge<'_> {
             let bin = folder.join("node_modules/.bin").join(program);
             self.cx.inside(folder) && self.cx.kind(&bin) != FileKind::Missing
         })
-    }
-
-    /// Is this a file of further options, `@FILE`?
-    pub(super) fn is_of_options(&self, place: &Place, kind: Kind, text: &str) -> bool {
-        let Some(file) = text.strip_prefix('@') else { return false };
-        let is_file = |folder: &PathBuf| {
-            let path = folder.join(file);
-            self.cx.kind(&path) != FileKind::Missing || self.cx.changed().contains(&path)
-        };
-        match kind {
-            Kind::Read | Kind::Tree | Kind::SearchRoot | Kind::Write => true,
-            Kind::Word | Kind::Argument => place.folders.iter().any(is_file),
-            _ => false,
-        }
-    }
-}
-
-/// Does a path have a scheme, as an address, a package, or a coder of ImageMagick has one? A tool
-/// may fetch a package by any word.
-pub(super) fn is_elsewhere(kind: Kind, text: &str) -> bool {
-    match kind {
-        Kind::Argument | Kind::Word => {
-            ["npm:", "jsr:"].iter().any(|scheme| text.starts_with(scheme))
-        }
-        Kind::Read
-        | Kind::Tree
-        | Kind::GrepRoot
-        | Kind::SearchRoot
-        | Kind::Name
-        | Kind::WorkDir
-        | Kind::Config
-        | Kind::Write
-        | Kind::Fill
-        | Kind::OutDir
-        | Kind::MakeDir => text.split_once(':').is_some_and(|(scheme, _)| {
-            scheme.len() > 1
-                && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
-        }),
-        _ => false,
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::GlobBuilder;
-
 use super::options::{Parsed, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
@@ -26,7 +24,6 @@ impl Judge<'_> {
         let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
         let links = recursive || parsed.has(&["-P"]);
         for source in sources {
-            self.fits_nothing_new(place, source)?;
             let judged = self.reads(
                 place,
                 source,
@@ -86,11 +83,7 @@ impl Judge<'_> {
             return Err(Denial::new("program.delete", "moving a file to a device deletes it")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
-        let before = self.writes_code;
-        let mut known = true;
         for source in sources {
-            self.fits_nothing_new(place, source)?;
-            known &= self.keeps_its_name(place, source, target)?;
             self.writes(place, source, WriteKind::Move)?;
             if !self.sandboxed {
                 self.without_links(place, source, true)?;
@@ -102,53 +95,7 @@ impl Judge<'_> {
             }
             self.check_target(place, source, target, (true, anew))?;
         }
-        // No code is new that only goes to another folder.
-        self.writes_code = before || self.writes_code && !known;
         Ok(())
-    }
-
-    /// A pattern must not find what this line makes: its targets would not be known.
-    fn fits_nothing_new(&mut self, place: &Place, source: &Arg) -> Result<(), Denial> {
-        let Arg::Pattern(pattern) = source else { return Ok(()) };
-        if self.sandboxed {
-            return Ok(());
-        }
-        let glob =
-            GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
-        let refused = || {
-            Denial::new("path.unknown", format!("`{pattern}` finds what this line makes"))
-                .instead("name the files")
-        };
-        let glob = glob.map_err(|_| refused())?.compile_matcher();
-        let made = self.cx.written().iter().chain(&self.made);
-        let below = made.flat_map(|path| place.folders.iter().map(move |at| path.strip_prefix(at)));
-        let fits = |path: &Path| path.ancestors().any(|above| glob.is_match(above));
-        if below.filter_map(Result::ok).any(fits) { Err(refused()) } else { Ok(()) }
-    }
-
-    /// Is a source a file that was there before, and has the same name at the end?
-    fn keeps_its_name(
-        &mut self,
-        place: &Place,
-        source: &Arg,
-        target: &Arg,
-    ) -> Result<bool, Denial> {
-        let Some(text) = source.text().filter(|_| !self.sandboxed) else { return Ok(false) };
-        let name = Path::new(text).file_name();
-        let folder = Path::new(target.head());
-        let hidden = target.head().starts_with('.') || target.head().contains("/.");
-        let sources = self.paths(place, source)?;
-        let old = sources
-            .iter()
-            .all(|path| self.cx.kind(path) == FileKind::File && !self.cx.changed().contains(path));
-        let into = |judge: &mut Self| {
-            judge.paths(place, target).is_ok_and(|paths| {
-                paths
-                    .iter()
-                    .all(|path| judge.cx.kind(path) == FileKind::Dir || judge.made.contains(path))
-            })
-        };
-        Ok(old && !hidden && name.is_some() && (folder.file_name() == name || into(self)))
     }
 
     /// A file that moves may not take the place of another one.

@@ -7,7 +7,7 @@ use super::git_config::{config, setting_is_harmless};
 use super::offline::is_local_source;
 use super::options::{Parsed, parse};
 use crate::guard::call_context::{ReadKind, secret};
-use crate::guard::denial::{Denial, runs_what_it_writes};
+use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
 use crate::guard::programs::git_refused::{
@@ -65,32 +65,7 @@ impl Judge<'_> {
                     .instead("use `git status`, `diff`, `log`, `show`, `add`, or `commit`"),
             });
         };
-        if !self.sandboxed {
-            self.runs_no_new_hooks(&verb)?;
-        }
         self.listed(&mut place, &full, entry, rest)
-    }
-
-    /// Hooks run what this call writes: a new hook with almost any command, and new code that a
-    /// hook checks with a commit.
-    fn runs_no_new_hooks(&mut self, verb: &str) -> Result<(), Denial> {
-        let commits = verb == "commit";
-        if self.cx.changed().is_empty() && !commits {
-            return Ok(());
-        }
-        let folders = self.cx.hook_folders();
-        self.runs_code |= commits && !folders.is_empty();
-        let is_hook = |path: &PathBuf| {
-            folders.iter().any(|folder| path.starts_with(folder))
-                || path.components().any(|part| {
-                    matches!(part.as_os_str().to_str(), Some(".husky" | ".githooks" | ".git-hooks"))
-                })
-        };
-        let hooked = self.cx.changed().iter().any(is_hook);
-        if hooked || commits && self.writes_code && !folders.is_empty() {
-            return Err(runs_what_it_writes());
-        }
-        Ok(())
     }
 
     /// Judges the options before git's command, and returns where the command is.

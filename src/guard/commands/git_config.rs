@@ -1,25 +1,7 @@
 //! Settings of git: those that may be read, and those that may be given for one command.
 
-use std::path::Path;
-
 use crate::guard::denial::Denial;
-use crate::guard::line::Judge;
 use crate::guard::programs::lists;
-
-impl Judge<'_> {
-    /// Keeps the folder that a tool such as husky fills with hooks, and hides from git: git would
-    /// run them with the next command, and nobody would see them.
-    pub(in crate::guard) fn keeps_hooks(&self, path: &Path) -> Result<(), Denial> {
-        let is_made = |folder: &Path| folder.ends_with("_");
-        let is_hook = path.ancestors().any(is_made)
-            && self.cx.hook_folders().iter().any(|it| is_made(it) && path.starts_with(it));
-        if !is_hook {
-            return Ok(());
-        }
-        Err(Denial::new("path.git", "git runs what is in this folder, by `core.hooksPath`")
-            .instead("write the project's own hook, beside it"))
-    }
-}
 
 /// Checks the words of `git config`.
 pub(super) fn config(words: &[&str]) -> Result<(), Denial> {

@@ -1,30 +1,8 @@
-//! Installing from local files: behind a sandbox, it cannot reach the network. And tools that read a
-//! registry by themselves.
+//! Installing from local files: behind a sandbox, it cannot reach the network.
 
 use std::path::Path;
 
-use super::options::Parsed;
-use crate::guard::denial::Denial;
 use crate::guard::line::Arg;
-use crate::guard::programs::table::Entry;
-
-/// Refuses a command that reads a registry, or fetches from one, without being asked to.
-pub(super) fn refuse_registry(name: &str, entry: &Entry, parsed: &Parsed) -> Result<(), Denial> {
-    let words: Vec<&str> = parsed.operands.iter().map(Arg::head).collect();
-    let is_given = |start: &str| words.iter().any(|word| word.starts_with(start));
-    let asks = match name {
-        // Its other checks read what is here.
-        "cargo deny" => words == ["check"] || is_given("check") && is_given("advisories"),
-        "mvn" | "mvnw" | "mvnd" => is_given("versions:") || is_given("dependency:"),
-        _ => entry.asks,
-    };
-    if !asks || parsed.has(&["--offline", "-o"]) {
-        return Ok(());
-    }
-    let why = format!("`{name}` reads a registry, or fetches from one");
-    Err(Denial::new("network", why)
-        .instead("use an option that keeps it offline, if it has one, or leave it to a human"))
-}
 
 /// Whether a package manager is told to work without the network, or builds what lies here.
 pub(super) fn is_offline(program: &str, words: &[Option<&str>]) -> bool {

@@ -1,21 +1,16 @@
 //! The meaning of the values and operands of a listed program: each passes the rules of its kind.
 
-use super::addresses::{fetched, is_elsewhere};
-use super::build_tasks;
-use super::offline::{is_dry_run, refuse_registry};
+use super::addresses::fetched;
+use super::offline::is_dry_run;
 use super::options::{Parsed, inline, number, parse, unknown_option};
-use super::script_words::is_script_runner;
 use super::searches::{grep, search};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
-use crate::guard::denial::{Denial, runs_what_it_writes};
+use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, aims_at_secrets};
 use crate::guard::programs::table::{self, Entry, Kind};
 use crate::guard::programs::verbs::{in_words, refuse_meaning, refuse_publishing, refuse_verb};
 use std::path::Path;
-
-/// Characters that a shell would read.
-const METACHARACTERS: [char; 9] = [';', '|', '&', '<', '>', '"', '\'', '\\', '$'];
 
 impl Judge<'_> {
     /// Judges a program of the table.
@@ -55,14 +50,7 @@ impl Judge<'_> {
             }
             parsed => parsed?,
         };
-        self.runs_code |= entry.runs;
-        if entry.runs && self.writes_code {
-            self.soften::<()>(Err(runs_what_it_writes()))?;
-        }
         self.values(place, name, entry, &parsed)?;
-        if !self.sandboxed {
-            refuse_registry(name, entry, &parsed)?;
-        }
         if entry.has_subcommands() {
             return self.subcommand(place, name, &parsed);
         }
@@ -125,20 +113,7 @@ impl Judge<'_> {
             if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
                 continue;
             }
-            let is_own = name.starts_with("cargo r") && !self.sandboxed;
-            if is_own && matches!(option.as_str(), "--bin" | "--example") {
-                refuse_publishing(value.head())?;
-            }
-            // Some tools take `FORMAT:FILE`.
-            let with_file =
-                *kind == Kind::Plain && option != "-W" && value.head().contains([':', '=']);
-            if entry.runs && with_file && !self.sandboxed {
-                return Err(unknown_option(name, value.head()));
-            }
-            // An output of a tool is no code that the line brings in.
-            let before = self.writes_code;
             let judged = self.value(place, name, *kind, value, parsed);
-            self.writes_code = before;
             self.soften(judged)?;
         }
         Ok(())
@@ -199,21 +174,8 @@ impl Judge<'_> {
                 let judged = self.is_no_verb(place, name, kind, operand);
                 self.soften(judged)?;
             }
-            // The tasks of a project are the subcommands of its `xtask`.
-            let is_task = |(_, value, _): &(Kind, Arg, String)| value.text() == Some("xtask");
-            let is_own = name.starts_with("cargo r") && !self.sandboxed;
-            if is_own && at == 0 && parsed.values.iter().any(is_task) {
-                refuse_publishing(operand.head())?;
-            }
-            if kind == Kind::Argument && is_script_runner(name) && !self.sandboxed {
-                let script = operands.first().filter(|_| at > 0).map_or(name, Arg::head);
-                return self.script_words(place, name, script, all).map(|()| true);
-            }
             if kind == Kind::Argument {
                 return self.arguments(place, name, all).map(|()| true);
-            }
-            if kind == Kind::Target && name == "task" && at == 0 {
-                self.recipe_words(place, name, all)?;
             }
             let judged = self.value(place, name, kind, operand, parsed);
             self.soften(judged)?;
@@ -254,15 +216,9 @@ impl Judge<'_> {
         // A dash stands for a stream.
         let stream = value.text() == Some("-");
         let runs = table::entry(name).is_some_and(|entry| entry.runs);
-        if is_elsewhere(kind, value.head()) || self.is_of_options(place, kind, value.head()) {
+        let is_text = matches!(kind, Kind::Text | Kind::TwoTexts | Kind::Special(_));
+        if !is_text && value.head().contains("://") {
             return Err(unknown());
-        }
-        let taken = matches!(
-            kind,
-            Kind::Read | Kind::Tree | Kind::Config | Kind::NameGlob | Kind::Word | Kind::Argument
-        );
-        if runs && taken && self.changes_one_of(place, value) {
-            return Err(runs_what_it_writes());
         }
         match kind {
             Kind::Text | Kind::TwoTexts => match value {
@@ -271,8 +227,6 @@ impl Judge<'_> {
             },
             Kind::Number => number(value).then_some(()).ok_or_else(unknown),
             Kind::Plain if !plain(value) => Err(unknown()),
-            // Some tools put such a word into a line for a shell.
-            Kind::Word if runs && value.head().contains(METACHARACTERS) => Err(unknown()),
             Kind::Plain | Kind::Word | Kind::Argument => self.harmless(place, value),
             Kind::Target => self.target(place, name, value),
             Kind::NameGlob => {
@@ -309,10 +263,6 @@ impl Judge<'_> {
                         .all(|c| c.is_ascii_alphanumeric() || "_./@-".contains(c)) =>
             {
                 Err(unknown())
-            }
-            Kind::Config if runs => {
-                self.reads(place, value, ReadKind::Tree)?;
-                self.in_workspace(place, value)
             }
             Kind::Config => self.reads(place, value, ReadKind::Tree),
             Kind::Tree => {
@@ -367,41 +317,7 @@ impl Judge<'_> {
         if whole && place.folders.contains(&self.cx.policy().workspace) {
             return Ok(());
         }
-        if !self.sandboxed {
-            self.holds_nothing_protected(place, text)?;
-        }
-        // The line does not bring in the code that a tool formats.
-        let before = self.writes_code;
-        let judged = self.writes(place, value, WriteKind::Change);
-        self.writes_code = before;
-        judged
-    }
-
-    /// Checks everything below a folder, or below the plain part of a pattern for the tool itself.
-    pub(super) fn holds_nothing_protected(
-        &mut self,
-        place: &Place,
-        text: &str,
-    ) -> Result<(), Denial> {
-        let plain = match text.find(['*', '?', '[', '{']) {
-            Some(at) => text[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
-            None => text,
-        };
-        if plain.is_empty() {
-            return Ok(());
-        }
-        for path in self.paths(place, &Arg::of(plain))? {
-            let real = self.cx.resolve(&path)?;
-            if real.kind != FileKind::Dir || !self.cx.inside(&real.path) {
-                continue;
-            }
-            let tree = self.cx.entries(&real.path);
-            self.cx.spend(tree.paths.len())?;
-            for entry in &tree.paths {
-                self.cx.protected(entry, WriteKind::Change)?;
-            }
-        }
-        Ok(())
+        self.writes(place, value, WriteKind::Change)
     }
 
     /// A folder that a tool writes to, and may empty first.
@@ -422,11 +338,6 @@ impl Judge<'_> {
     }
 
     fn makes(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
-        // `mkdir -p new/..` makes a folder that the whole path does not show.
-        if value.head().trim_start_matches("../").contains("/..") {
-            let hidden = Denial::new("path.unknown", "it has `..` behind a name");
-            self.soften::<()>(Err(hidden.instead("write the path without it")))?;
-        }
         let paths = self.paths(place, value);
         for path in self.soften(paths)?.unwrap_or_default() {
             // A folder that is there already stays as it is.
@@ -449,15 +360,6 @@ impl Judge<'_> {
             return Err(unknown_option(name, text));
         }
         refuse_publishing(text)?;
-        let known = match name {
-            "gradle" | "gradlew" => build_tasks::is_of_gradle(text),
-            "sbt" => build_tasks::is_of_sbt(text),
-            "rake" => build_tasks::is_of_rake(text),
-            _ => true,
-        };
-        if !known {
-            self.soften::<()>(Err(unknown_option(name, text)))?;
-        }
         if !name.starts_with("cmake") {
             refuse_publishing(&in_words(text))?;
         }

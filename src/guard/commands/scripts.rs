@@ -86,7 +86,6 @@ impl Judge<'_> {
                 if !(many && matches!(arg, Arg::Text(_) | Arg::Pattern(_))) {
                     self.soften::<()>(Err(inline(name)))?;
                 }
-                self.of_the_project(arg.head())?;
                 self.reads(place, arg, ReadKind::Content)
             });
         };
@@ -97,7 +96,6 @@ impl Judge<'_> {
         if ["vendor/bin/", "node_modules/.bin/"].iter().any(|bin| text.starts_with(bin)) {
             return self.run(place, args);
         }
-        self.of_the_project(&text)?;
         if name == "go run" && !self.sandboxed {
             refuse_publishing(&text)?;
         }
@@ -109,26 +107,10 @@ impl Judge<'_> {
             }
             return args.iter().try_for_each(|arg| self.harmless(place, arg));
         }
-        if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
+        if parsed.has(&["--test", "--check", "-c", "-l"]) && name != "python" {
             return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
         }
         self.project_script(place, &text, &args[1..])
-    }
-
-    /// Refuses a script of a dependency: what it does with its words is not known.
-    pub(super) fn of_the_project(&self, script: &str) -> Result<(), Denial> {
-        let dependency = script.split('/').any(|part| super::DEPENDENCIES.contains(&part));
-        if dependency {
-            let why = format!(
-                "{script} belongs to a dependency, and the guard does not know what it does"
-            );
-            return self
-                .soften::<()>(Err(
-                    Denial::new("program.script", why).instead("call the tool by its name")
-                ))
-                .map(drop);
-        }
-        Ok(())
     }
 
     /// `python -m MODULE`.

@@ -1,12 +1,12 @@
 //! Operands and values of listed programs that need separate checks.
 
-use super::options::{Parsed, inline, unknown_option};
+use super::options::{Parsed, inline, number, unknown_option};
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
 use crate::guard::programs::lists;
-use crate::guard::programs::table::{self, Kind};
+use crate::guard::programs::table;
 use crate::guard::programs::verbs::refuse_verb;
 
 /// Goals of Maven that stay in the workspace.
@@ -15,10 +15,12 @@ const GOALS: &str = "test verify compile package clean validate test-compile pro
     checkstyle:checkstyle surefire:test failsafe:integration-test failsafe:verify fmt:format fmt:check pmd:check spotbugs:check \
     jacoco:report initialize generate-sources versions:display-dependency-updates enforcer:enforce exec-off";
 
-/// Properties of Maven and Gradle that choose tests.
+/// Properties of Maven and Gradle that choose tests, and of CMake that choose a kind of build.
 const PROPERTIES: &str = "test it.test skipTests skipITs maven.test.skip failIfNoTests surefire.failIfNoSpecifiedTests \
     failIfNoSpecifiedTests surefire.useFile checkstyle.skip spotless.check.skip maven.javadoc.skip style.color groups tests.single \
-    org.slf4j.simpleLogger.log.org.apache.maven.cli.transfer.Slf4jMavenTransferListener revision tag";
+    org.slf4j.simpleLogger.log.org.apache.maven.cli.transfer.Slf4jMavenTransferListener revision tag \
+    CMAKE_BUILD_TYPE CMAKE_EXPORT_COMPILE_COMMANDS BUILD_TESTING BUILD_SHARED_LIBS CMAKE_CXX_STANDARD CMAKE_C_STANDARD \
+    ENABLE_TESTS ENABLE_TESTING BUILD_TESTS CMAKE_VERBOSE_MAKEFILE ENABLE_ASAN ENABLE_COVERAGE BUILD_EXAMPLES";
 
 impl Judge<'_> {
     /// Judges operands.
@@ -92,27 +94,19 @@ impl Judge<'_> {
                 if command.is_empty() { unknown() } else { self.run(place, command) }
             }
             "make" => self.make(place, name, operands),
-            // Other formats include or fetch files that the text names.
-            "pandoc" => {
-                let pdf = |value: &Arg| value.head().ends_with(".pdf");
-                let makes_pdf =
-                    parsed.values.iter().any(|(kind, value, _)| *kind == Kind::Fill && pdf(value));
-                if makes_pdf || !parsed.has(&["-f"]) || !parsed.has(&["-t"]) {
-                    return unknown();
+            // A folder with sources that is not built in place, or what a number or `--` stands for.
+            "source" => operands.iter().try_for_each(|word| {
+                let entry = table::entry(name);
+                if number(word) || entry.is_some_and(|entry| entry.words.contains(&word.head())) {
+                    return Ok(());
                 }
-                operands.iter().try_for_each(|file| {
-                    let kind = Kind::Read;
-                    self.value(place, name, kind, file, parsed)
-                })
-            }
-            "cmake" => self.cmake(place, operands),
-            "php" if first == "artisan" => self.artisan(place, operands),
-            "php" if parsed.has(&["-l"]) => {
-                operands.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content))
-            }
-            "php" if first.is_empty() && !parsed.names.is_empty() => Ok(()),
-            "php" => self.interpreted(place, name, operands, parsed),
-            "just" => self.just(place, name, operands),
+                let paths = self.paths(place, word)?;
+                let is_folder = paths.iter().all(|path| self.cx.kind(path) == FileKind::Dir);
+                if is_folder && !matches!(word.head(), "." | "./") {
+                    return self.works_in(place, word);
+                }
+                Err(unknown_option(name, word.head()))
+            }),
             _ => self.special_language(place, name, check, operands, parsed),
         }
     }
@@ -129,42 +123,10 @@ impl Judge<'_> {
         let first = operands.first().and_then(Arg::text).unwrap_or_default().to_owned();
         let unknown = || Err(unknown_option(name, &first));
         match check {
-            "coverage" => match first.as_str() {
-                "-m" => self.module(place, name, &operands[1..]),
-                "" => unknown(),
-                _ if first.starts_with('-') => {
-                    match operands.iter().position(|word| word.text() == Some("-m")) {
-                        Some(at)
-                            if operands[..at].iter().all(|word| {
-                                lists("--branch --append -a -p --parallel-mode", word.head())
-                                    || word.head().starts_with("--source=")
-                            }) =>
-                        {
-                            self.module(place, name, &operands[at + 1..])
-                        }
-                        _ => unknown(),
-                    }
-                }
-                _ => self.interpreted(place, "python", operands, parsed),
-            },
             "maven" => operands.iter().try_for_each(|goal| {
                 let text = goal.text().unwrap_or_default();
                 if lists(GOALS, text) { Ok(()) } else { refuse_verb(name, text) }
             }),
-            "java" => match first.as_str() {
-                "" if parsed.has(&["-jar", "-version", "--version"]) => Ok(()),
-                "" => unknown(),
-                _ if first.ends_with(".java") => self.project_script(place, &first, &operands[1..]),
-                // The machine's own classes are tools that write files.
-                _ if first.starts_with('@')
-                    || first.contains('/')
-                    || lists("java javax jdk sun", first.split('.').next().unwrap_or_default())
-                    || first.starts_with("com.sun.") =>
-                {
-                    unknown()
-                }
-                _ => operands.iter().try_for_each(|word| self.harmless(place, word)),
-            },
             // With a colon the archive is on another machine, with an `@` it names further words.
             "archive"
                 if lists("tf tvf tzf tzvf tjf tJf -tf -tvf -tzf -tzvf -tjf -tJf", &first)
@@ -174,21 +136,7 @@ impl Judge<'_> {
                 self.reads(place, &operands[1], ReadKind::Content)
             }
             "archive" => self.names_in(place, operands).and_then(|()| unknown()),
-            // With a version, it asks a registry.
-            "packages" => operands.iter().try_for_each(|word| match word.head().contains('@') {
-                true => Err(unknown_option(name, word.head())),
-                false => self.value(place, name, Kind::Word, word, parsed),
-            }),
             "testcache" if parsed.has(&["-testcache"]) => Ok(()),
-            // A word that is no test: mocha starts Node's debugger, tap a plugin's installation.
-            "tests" => operands.iter().try_for_each(|test| {
-                const COMMANDS: &str = "inspect debug init plugin config versions build i";
-                if lists(COMMANDS, test.head()) {
-                    return refuse_verb(name, test.head());
-                }
-                self.value(place, name, Kind::NameGlob, test, parsed)
-            }),
-            "unittest" => operands.iter().try_for_each(|test| self.unit_test(place, name, test)),
             // A label of Bazel begins at the workspace.
             "label" => operands.iter().try_for_each(|label| {
                 let Some(text) = label.text() else { return unknown() };
@@ -199,7 +147,7 @@ impl Judge<'_> {
             "nothing" if parsed.names.is_empty() => Err(inline(name)),
             "nothing" => Ok(()),
             "line" => operands.iter().try_for_each(|line| match line.text() {
-                Some(line) => self.line_of_sh(place, line),
+                Some(line) => self.inner_line(place, line),
                 None => unknown(),
             }),
             _ => unknown(),
@@ -221,7 +169,7 @@ impl Judge<'_> {
                 .all(|c| c.is_ascii_alphanumeric() || "_.,-#*:+ ".contains(c) || more.contains(c))
         };
         match check {
-            "line" => self.line_of_sh(place, text),
+            "line" => self.inner_line(place, text),
             // `ALL` takes in what publishes.
             "environment" if text.split(',').any(|name| name.eq_ignore_ascii_case("all")) => {
                 unknown()
@@ -240,24 +188,7 @@ impl Judge<'_> {
                 Some((_, file)) => self.fills(place, &Arg::of(file), false),
             },
             "plugin" if text.starts_with("no:") && fits("") => Ok(()),
-            // A category with a dot is a class of a module, which Python imports.
-            "warning" if text.split(':').nth(2).is_some_and(|class| class.contains('.')) => {
-                unknown()
-            }
-            "warning" => self.harmless(place, value),
-            "ldflags" => {
-                // `-X` sets a text of the program.
-                let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
-                let sets = |pair: &[&str]| {
-                    pair[0] == "-X"
-                        && pair[1].contains('=')
-                        && !pair[1].starts_with('-')
-                        && fits("/=")
-                };
-                let known = words.windows(2).all(|pair| lists("-s -w -X", pair[1]) || sets(pair));
-                if known { Ok(()) } else { unknown() }
-            }
-            "gcflags" if lists("all=-N -N -l -m", text) || text == "all=-N -l" => Ok(()),
+            "flags" => Ok(()),
             "setting" => super::git_config::setting_is_harmless(text),
             "lines" => {
                 // Before the file stand numbers, a name, or a pattern.
@@ -270,9 +201,6 @@ impl Judge<'_> {
                     value.chars().all(|c| c.is_ascii_alphanumeric() || "_.,-#*+$!".contains(c));
                 if lists(PROPERTIES, property) && value { Ok(()) } else { unknown() }
             }
-            "classpath" => text.split(':').filter(|part| !part.is_empty()).try_for_each(|part| {
-                self.reads(place, &Arg::of(part.trim_end_matches("/*")), ReadKind::Name)
-            }),
             _ => unknown(),
         }
     }
@@ -360,32 +288,5 @@ impl Judge<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A test that `unittest` is given by name: a module of the project. It calls whatever a name
-    /// leads to, such as `code.interact`.
-    fn unit_test(&mut self, place: &Place, name: &str, test: &Arg) -> Result<(), Denial> {
-        let Some(text) = test.text() else { return self.harmless(place, test) };
-        let first = text.split(['.', '/']).next().unwrap_or_default();
-        let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
-        let is_number = text.bytes().all(|b| b.is_ascii_digit());
-        let mut is_module = text == "discover" || text.ends_with(".py") || is_number;
-        for module in [first.to_owned(), format!("{first}.py")] {
-            for path in self.paths(place, &Arg::of(module))? {
-                is_module |= self.cx.kind(&path) != FileKind::Missing;
-            }
-        }
-        if !(is_plain && is_module && !first.is_empty()) {
-            return Err(unknown_option(name, text));
-        }
-        self.harmless(place, test)
-    }
-
-    fn artisan(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
-        let verb = operands.get(1).and_then(Arg::text).unwrap_or_default();
-        if !lists("test list about route:list --version", verb) {
-            return refuse_verb("php artisan", verb);
-        }
-        self.arguments(place, "php artisan", &operands[2..])
     }
 }

@@ -47,10 +47,7 @@ impl Judge<'_> {
             _ => Kind::Text,
         };
         if kind != Kind::Text {
-            let before = self.writes_code;
-            let judged = self.value(place, name, kind, value, &Parsed::default());
-            self.writes_code = before;
-            return judged;
+            return self.value(place, name, kind, value, &Parsed::default());
         }
         let known = match name {
             "PYTHONPATH" => {

@@ -74,8 +74,6 @@ pub(in crate::guard) struct List {
     pub(in crate::guard) pipelines: Vec<Vec<PipelinePart>>,
     /// Only `&&` joins them, and the shell waits for them.
     pub(in crate::guard) all_or_nothing: bool,
-    /// The shell does not wait for them.
-    pub(in crate::guard) in_background: bool,
 }
 
 /// A sequence of lists.

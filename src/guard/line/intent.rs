@@ -40,7 +40,7 @@ impl Reader {
             let pipelines = std::iter::once(&and_or.first).chain(rest);
             let pipelines = pipelines
                 .map(|pipeline| pipeline.seq.iter().map(|command| self.command(command)).collect());
-            List { pipelines: pipelines.collect(), all_or_nothing: true, in_background: false }
+            List { pipelines: pipelines.collect(), all_or_nothing: true }
         });
         Script { lists: lists.collect() }
     }
@@ -64,11 +64,7 @@ impl Reader {
             ast::Command::Function(function) => {
                 let body = self.compound(&function.body.0);
                 let command = PipelinePart::Compound(Box::new(body), Vec::new());
-                let list = List {
-                    pipelines: vec![vec![command]],
-                    all_or_nothing: true,
-                    in_background: false,
-                };
+                let list = List { pipelines: vec![vec![command]], all_or_nothing: true };
                 branches(vec![Script { lists: vec![list] }])
             }
             ast::Command::ExtendedTest(..) => branches(Vec::new()),
@@ -116,7 +112,6 @@ impl Reader {
                 let list = List {
                     pipelines: vec![vec![self.command(&coprocess.body)]],
                     all_or_nothing: true,
-                    in_background: false,
                 };
                 vec![Script { lists: vec![list] }]
             }
@@ -137,11 +132,8 @@ impl Reader {
         if scripts.is_empty() {
             return PipelinePart::Simple(simple);
         }
-        let list = List {
-            pipelines: vec![vec![PipelinePart::Simple(simple)]],
-            all_or_nothing: true,
-            in_background: false,
-        };
+        let list =
+            List { pipelines: vec![vec![PipelinePart::Simple(simple)]], all_or_nothing: true };
         scripts.push(Script { lists: vec![list] });
         branches(scripts)
     }

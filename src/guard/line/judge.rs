@@ -12,7 +12,7 @@ use super::parse::unclear;
 use super::place::Place;
 use super::value::Arg;
 use crate::guard::call_context::{CallContext, Noted, WriteKind};
-use crate::guard::denial::{Denial, DenialKind, runs_what_it_writes};
+use crate::guard::denial::{Denial, DenialKind};
 use crate::guard::explain::ExplainedParts;
 use crate::guard::programs::lists;
 use crate::guard::secrets;
@@ -44,13 +44,6 @@ pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) made: BTreeSet<PathBuf>,
     /// The line moves a folder, so later folders are not known.
     pub(in crate::guard) moved: bool,
-    /// The line writes something that tools of the project run.
-    pub(in crate::guard) writes_code: bool,
-    /// The line runs such a tool, or one of these scripts.
-    pub(in crate::guard) runs_code: bool,
-    pub(in crate::guard) scripts: BTreeSet<PathBuf>,
-    /// The shell does not wait for a part of the line.
-    in_background: bool,
     parts: ExplainedParts,
     depth: usize,
 }
@@ -58,18 +51,7 @@ pub(in crate::guard) struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub(in crate::guard) fn new(cx: CallContext<'a>, parts: ExplainedParts) -> Self {
         let sandboxed = cx.policy().tier.is_sandboxed();
-        Self {
-            cx,
-            sandboxed,
-            made: BTreeSet::new(),
-            moved: false,
-            writes_code: false,
-            runs_code: false,
-            scripts: BTreeSet::new(),
-            in_background: false,
-            parts,
-            depth: 0,
-        }
+        Self { cx, sandboxed, made: BTreeSet::new(), moved: false, parts, depth: 0 }
     }
 
     /// Looks through a line that the strict parser does not read.
@@ -108,31 +90,7 @@ impl<'a> Judge<'a> {
 
     /// Judges a whole line.
     pub(super) fn line(&mut self, place: &mut Place, script: &Script) -> Result<(), Denial> {
-        self.in_any_order(|judge| {
-            judge.script(place, script)?;
-            // Only then does a later part run with an earlier one.
-            judge.runs_code &= judge.in_background;
-            if !judge.in_background {
-                judge.scripts.clear();
-            }
-            Ok(())
-        })
-    }
-
-    /// Judges parts that may run in another order than they are written: what one of them runs
-    /// must not be what another one writes.
-    fn in_any_order(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> Result<(), Denial>,
-    ) -> Result<(), Denial> {
-        let before = (self.runs_code, std::mem::take(&mut self.scripts));
-        self.runs_code = false;
-        work(self)?;
-        let runs_new = self.runs_code && self.writes_code
-            || self.scripts.iter().any(|script| self.cx.changed().contains(script));
-        self.runs_code |= before.0;
-        self.scripts.extend(before.1);
-        if runs_new { self.soften::<()>(Err(runs_what_it_writes())).map(drop) } else { Ok(()) }
+        self.script(place, script)
     }
 
     /// Does `work` one level deeper.
@@ -161,12 +119,11 @@ impl<'a> Judge<'a> {
         let before = place.folders.clone();
         let fixed = place.fixed;
         place.fixed |= !list.all_or_nothing;
-        self.in_background |= list.in_background;
         for (at, pipeline) in list.pipelines.iter().enumerate() {
             place.straight = !place.fixed && at == 0;
             match pipeline.as_slice() {
                 [command] => self.command(place, command)?,
-                commands => self.in_any_order(|judge| judge.pipeline(place, commands))?,
+                commands => self.pipeline(place, commands)?,
             }
         }
         place.fixed = fixed;
@@ -217,10 +174,7 @@ impl<'a> Judge<'a> {
             Compound::Branches(scripts) => {
                 scripts.iter().try_for_each(|script| self.script(&mut place.inner(), script))
             }
-            // The next round meets what this one writes.
-            Compound::For { name, values, body } => {
-                self.in_any_order(|judge| judge.for_loop(place, name, values, body))
-            }
+            Compound::For { name, values, body } => self.for_loop(place, name, values, body),
         }
     }
 

@@ -209,7 +209,6 @@ impl Parser {
             Some('&') => {
                 self.at += 1;
                 list.all_or_nothing = false;
-                list.in_background = true;
             }
             Some(_) => return Err(unclear("an unexpected character")),
         }

@@ -160,15 +160,7 @@ impl Judge<'_> {
         let paths = self.paths(place, arg);
         for path in self.soften(paths)?.unwrap_or_default() {
             let judged = self.cx.write(&path, write);
-            if let Some(real) = self.soften(judged)? {
-                if !self.sandboxed {
-                    self.keeps_hooks(&real)?;
-                }
-                let own = real.strip_prefix(&self.cx.policy().workspace);
-                let code =
-                    own.map_or_else(|_| is_code(&real), |own| is_code(own) || is_hidden(own));
-                self.writes_code |= write != WriteKind::Mode && !real.starts_with("/dev") && code;
-            }
+            self.soften(judged)?;
         }
         Ok(())
     }
@@ -311,28 +303,6 @@ impl Judge<'_> {
 /// Rules that hold for whatever a tool is given: it may write there.
 fn kept(rule: &str) -> bool {
     ["path.git", "path.settings", "state.", "secret."].iter().any(|kept| rule.starts_with(kept))
-}
-
-/// May tools run a file, or take their configuration from it? Only text, data, and sources of
-/// compiled languages are known to be neither.
-fn is_code(path: &Path) -> bool {
-    const DATA: &[&str] = &[
-        "md", "txt", "rst", "adoc", "log", "csv", "tsv", "html", "css", "svg", "out", "tmp", "rs",
-        "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "cs", "swift", "scala", "dart", "hs",
-    ];
-    const BUILDS: &[&str] = &["cmakelists.txt", "build.rs", "package.swift"];
-    const NAMES: &[&str] = &["readme", "license", "changelog", ".gitignore", ".env.example"];
-    let name =
-        path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
-    let data = ending.is_some_and(|(_, ending)| DATA.contains(&ending));
-    BUILDS.contains(&name.as_str()) || !data && !NAMES.contains(&name.as_str())
-}
-
-/// Is a path in a folder whose name begins with a dot? Tools keep there what they run.
-fn is_hidden(path: &Path) -> bool {
-    let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
-    folders.any(|name| name.to_string_lossy().starts_with('.'))
 }
 
 /// Does a pattern have classes of characters, which programs read differently?

@@ -93,10 +93,6 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("dpkg", "-l -s -L"),
 ];
 
-/// Options of such lists that ask nobody else.
-const OF_LISTS: &str = "--format --format=json --format=freeze --format=columns -q -v -f --files --local --user \
-    --verbose --quiet --no-color --disable-pip-version-check";
-
 /// Builtins of the shell: with them a first word is a file, never a question.
 const NEVER_ASKED: &str = "source . alias unalias enable bind complete compgen fc history";
 
@@ -107,12 +103,6 @@ pub(in crate::guard) fn only_asks(name: &str, words: &[Option<&str>]) -> bool {
         return !lists(NEVER_ASKED, name);
     }
     QUESTIONS.iter().any(|(names, questions)| lists(names, name) && lists(questions, first))
-}
-
-/// Does such a question go to a registry, as `pip list -o` and `gem list -r` do?
-pub(in crate::guard) fn asks_a_registry(name: &str, words: &[Option<&str>]) -> bool {
-    let is_known = |it: &str| !it.starts_with('-') || lists(OF_LISTS, it);
-    lists("pip pip3 gem", name) && words.iter().skip(1).any(|word| !word.is_some_and(is_known))
 }
 
 /// The group of a program. On some machines `RM` is `rm`.

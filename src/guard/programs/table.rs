@@ -59,8 +59,6 @@ pub(in crate::guard) struct Entry {
     pub(in crate::guard) through: bool,
     /// Its own check reads the options too.
     pub(in crate::guard) raw: bool,
-    /// It reads a registry unless it is told to stay offline.
-    pub(in crate::guard) asks: bool,
     /// Operands that must be there.
     pub(in crate::guard) needs: usize,
 }
@@ -163,7 +161,6 @@ impl Entry {
             "posix" => self.posix = true,
             "through" => self.through = true,
             "raw" => self.raw = true,
-            "asks" => self.asks = true,
             _ if !option.starts_with('-') => self.words.push(option),
             _ => {
                 let (name, takes) = match option.find(['=', '?']) {
