@@ -34,10 +34,6 @@ const STAND_INS: &[&str] = &[
     "...",
 ];
 
-/// Rules that most validations of a field name.
-const VALIDATIONS: &[&str] =
-    &["required", "nullable", "optional", "sometimes", "string", "confirmed", "min", "max"];
-
 /// Beginnings of code that reads a secret from elsewhere.
 const READINGS: &[&str] =
     &["your", "process.env", "os.environ", "env::", "secrets.", "vault:", "env."];
@@ -167,27 +163,12 @@ fn is_list_of_names(value: &str, name: &str) -> bool {
     words().count() >= 2 && !is_password(name) && words().all(is_variable)
 }
 
-/// Are these the rules of a form's field, such as `required|min:8`?
-fn is_validation(value: &str) -> bool {
-    let is_rule = |rule: &str| {
-        let (word, argument) = rule.split_once(':').unwrap_or((rule, "8"));
-        !word.is_empty()
-            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-            && !argument.is_empty()
-            && argument.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b','))
-    };
-    value.contains('|')
-        && value.split('|').all(is_rule)
-        && value.split(['|', ':']).any(|word| VALIDATIONS.contains(&word))
-}
-
-/// Whether a value is a stand-in for a secret: a placeholder, names, a color, rules.
+/// Whether a value is a stand-in for a secret: a placeholder, names, a color.
 pub(super) fn stands_in(value: &str, name: &str) -> bool {
     is_placeholder(value)
         || is_own_name(value, name)
         || is_list_of_names(value, name)
         || is_color(value, name)
-        || is_validation(value)
 }
 
 /// Names of the secrets that services issue. A single `token` or `key` may be a lexer's or a
