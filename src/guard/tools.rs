@@ -275,13 +275,6 @@ impl Call<'_> {
         if path.is_empty() {
             return Err(Denial::new("tool.malformed", "a path is empty"));
         }
-        if is_foreign(path) {
-            return Err(Denial::new(
-                "path.unclear",
-                format!("{path} is a path of another operating system"),
-            )
-            .instead("write paths with `/`, below the workspace"));
-        }
         if let Some(rest) = path.strip_prefix('~') {
             let home =
                 self.policy.home.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'));
@@ -457,16 +450,6 @@ fn texts(value: &Value) -> Vec<&str> {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     }
-}
-
-/// Whether a path is one of Windows: there is no telling what a tool makes of it.
-fn is_foreign(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    let drive = bytes.len() > 2
-        && bytes[0].is_ascii_alphabetic()
-        && bytes[1] == b':'
-        && matches!(bytes[2], b'\\' | b'/');
-    drive || path.starts_with("\\\\") || path.contains("..\\")
 }
 
 /// The first finding in any text of the arguments, names of fields included.

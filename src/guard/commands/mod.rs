@@ -336,6 +336,11 @@ impl Judge<'_> {
     /// In a sandbox, a program without a table: what it plainly writes may not be protected.
     fn unlisted(&mut self, place: &Place, name: &str, args: &[Arg]) -> Result<(), Denial> {
         self.names_in(place, args)?;
+        // With an open network, this is all that keeps it from publishing.
+        let verb = args.first().and_then(Arg::text).unwrap_or_default();
+        if verb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+            refuse_publishing(verb)?;
+        }
         let operands: Vec<&Arg> = args.iter().filter(|arg| !arg.head().starts_with('-')).collect();
         let written = match name {
             "ln" | "install" => operands.last().into_iter().copied().collect(),

@@ -28,7 +28,6 @@ const MODULES: &[(&str, &str)] = &[
     ("sphinx", "sphinx-build"),
     ("pyright", "pyright"),
     ("vulture", "vulture"),
-    ("radon", "radon"),
     ("behave", "behave"),
     ("unittest", "python-unittest"),
     ("cProfile", "python-profile"),
