@@ -227,57 +227,6 @@ mod tests {
     }
 
     #[test]
-    fn the_path_itself_then_active_then_tasks() {
-        let (_outer, root) = repository(&[
-            ".ralph/active/one/TASK.md",
-            "tasks/one/TASK.md",
-            "tasks/two/TASK.md",
-            "sub/one/TASK.md",
-            "sub/plain/readme",
-            "tasks/plain/TASK.md",
-        ]);
-        assert_eq!(found(&root, "", "one"), ".ralph/active/one as one");
-        assert_eq!(found(&root, "", "two"), "tasks/two as two");
-        assert_eq!(found(&root, "sub", "two"), "tasks/two as two");
-        assert_eq!(found(&root, "sub", "one"), "sub/one as one");
-        assert_eq!(found(&root, "sub", "plain"), "tasks/plain as plain");
-        for path in
-            ["tasks/one", "tasks/one/", "./tasks/one", "tasks/one/TASK.md", "sub/../tasks/one"]
-        {
-            assert_eq!(found(&root, "", path), "tasks/one as one", "{path}");
-        }
-        assert_eq!(found(&root, "tasks/one", "TASK.md"), "tasks/one as one");
-        assert_eq!(found(&root, "tasks/one", "."), "tasks/one as one");
-        let absolute = root.join("sub/one").display().to_string();
-        assert_eq!(found(&root, "tasks", &absolute), "sub/one as one");
-    }
-
-    #[test]
-    fn a_missing_task_lists_the_available_ones() {
-        let (_outer, root) = repository(&[
-            ".ralph/active/b/TASK.md",
-            "tasks/b/TASK.md",
-            "tasks/a/TASK.md",
-            "tasks/none/readme",
-            "tasks/file",
-            "other/c/TASK.md",
-        ]);
-        for name in ["x", "", "../other/nothing", "other/d", "active/b"] {
-            assert_eq!(
-                found(&root, "", name),
-                format!("no task named `{name}`; available tasks: a, b")
-            );
-        }
-        assert_eq!(found(&root, "", "none"), "ROOT/tasks/none has no TASK.md");
-        assert_eq!(found(&root, "", "other"), "ROOT/other has no TASK.md");
-        let error = discover(&root, &root, "x").expect_err("no task");
-        let TaskError::Missing { looked, .. } = error else { panic!("missing") };
-        assert_eq!(looked, [root.join("x"), root.join(".ralph/active/x"), root.join("tasks/x")]);
-        let (_outer, empty) = repository(&[]);
-        assert_eq!(found(&empty, "", "x"), "no task named `x`; there are no tasks yet");
-    }
-
-    #[test]
     fn folders_that_cannot_be_tasks() {
         let (_outer, root) = repository(&[
             "TASK.md",
@@ -336,16 +285,5 @@ mod tests {
             found(&root, "", "a b"),
             "`a b` is not a valid task name: only letters, digits, `-`, `_`, and `.` are allowed"
         );
-    }
-
-    #[test]
-    fn loading_a_task() {
-        let (_outer, root) = repository(&["tasks/a/TASK.md"]);
-        let folder = discover(&root, &root, "a").expect("a task");
-        let task = load(&folder).expect("a file");
-        assert_eq!((task.name.as_str(), task.criteria.len()), ("a", 1));
-        fs::remove_file(&folder.task_file).expect("a file");
-        let error = load(&folder).expect_err("no file").to_string();
-        assert!(error.starts_with("cannot access ") && error.contains("TASK.md"), "{error}");
     }
 }
