@@ -334,7 +334,6 @@ fn foreign_libraries_stand_behind_one_door_each() {
         ("axum", &["gateway/", "mcp/http.rs", "mcp/listen.rs"]),
         ("hyper", &["gateway/", "mcp/listen.rs"]),
         ("rmcp", &["mcp/server.rs", "mcp/stdio.rs", "mcp/lines.rs", "mcp/http.rs"]),
-        ("backoff", &["engine/restart_delay.rs"]),
         ("brush_parser", &["guard/line/intent.rs", "shell/"]),
         ("handlebars", &["prompt/"]),
         ("clap", &["cli/"]),

@@ -7,7 +7,6 @@
 mod audit;
 mod offered;
 mod sessions;
-mod shell_room;
 mod shells;
 mod wall;
 
@@ -20,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::sessions::Sessions;
-pub use self::shell_room::{Shells, StartRoom};
+pub use self::shells::{Shells, StartRoom};
 use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::denials::Denials;

@@ -1,9 +1,7 @@
 //! Puts the parts of a run together.
 
-mod bounds;
 mod claim;
 mod jobs;
-mod last;
 mod notices;
 mod plan;
 mod run_guards;
@@ -16,12 +14,11 @@ use std::sync::Arc;
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
-pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 use self::jobs::jobs;
 pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{
-    RunPlan, has_checks, limits, note, preflight, revisions, settings, startable, templates,
+    RunPlan, has_checks, limits, note, preflight, revisions, rules, settings, startable, templates,
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;

@@ -3,7 +3,6 @@
 //! In a run the run's own guard decides, asked through its socket; elsewhere this process
 //! serves the guard until the CLI ends. The CLI's exit status is passed on.
 
-mod guarded;
 mod serve;
 
 use std::ffi::OsString;
@@ -12,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use self::guarded::{Begun, OURS, guarded, plugin, plugin_arguments, plugin_folder};
+use self::serve::{Begun, OURS, guarded, plugin, plugin_arguments, plugin_folder};
 use super::args::CopilotArgs;
 use super::context::RepoContext;
 use super::failure::Failure;

@@ -5,12 +5,11 @@ mod commands;
 mod events;
 mod folder;
 mod host;
-mod port;
 mod serve;
 
 use std::path::Path;
 
-pub(super) use self::port::{gateway_on, not_listening};
+pub(super) use self::folder::{gateway_on, not_listening};
 use super::args::GatewayCommand;
 use super::failure::Failure;
 use crate::gateway::{DirectError, GatewayError};

@@ -10,7 +10,6 @@
 
 mod adapter;
 mod after;
-mod contract;
 mod hook_context;
 mod xpia;
 
@@ -21,7 +20,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use self::contract::{Contract, refuse};
+use self::adapter::{Contract, refuse};
 pub(super) use self::xpia::find_defender;
 use super::args::HookArgs;
 use super::environment;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::inert::inert;
-use super::named_file;
+use super::paths::read_named;
 use super::print::complain;
 use crate::model::ExitCode;
 use crate::plan::{fence, slug};
@@ -47,7 +47,7 @@ impl Issue {
 
     /// Reads a file: that JSON, or a GitHub event with an issue.
     pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
-        Self::of_json(&named_file::read(path)?)
+        Self::of_json(&read_named(path)?)
             .map_err(|failure| failure.hint(format!("read from {}", path.display())))
     }
 

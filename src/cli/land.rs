@@ -2,6 +2,7 @@
 //!
 //! Invariant: a bundle is untrusted. One that is refused keeps no other from landing.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -11,14 +12,16 @@ use super::ci::is_refused;
 use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
-use super::landing::LandingStory;
 use super::list::matrix;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
-use super::told::read_state;
+use super::told::{read_state, unreadable};
 use crate::engine::{ForeignWork, criterion_name, ready};
-use crate::events::JOURNAL_FILE;
-use crate::model::{CommitSeen, Criterion, CriterionKey, ExitCode, Oid, Task, TaskState};
+use crate::events::{JOURNAL_FILE, replay};
+use crate::model::{
+    CommitSeen, Criterion, CriterionKey, Event, EventKind, ExitCode, Oid, Task, TaskState,
+    VerdictResult,
+};
 use crate::report::message;
 use crate::task::{self, task_names};
 use crate::verify::{BundleLimits, COMMITS, STATE, TASK, VerifyError, take_bundle};
@@ -331,5 +334,52 @@ impl Told {
     fn refused(file: &Path, why: &str) -> Self {
         let (file, refused) = (file.to_owned(), Some(why.to_owned()));
         Self { file, criterion: None, work: None, refused }
+    }
+}
+
+/// What the journal of a landing says.
+#[derive(Debug, Default)]
+struct LandingStory {
+    /// Why work is not proven, by its number; nothing where it is.
+    judged: HashMap<usize, Option<String>>,
+    /// Criteria that were proven, and are not any more.
+    reopened: HashMap<CriterionKey, String>,
+}
+
+impl LandingStory {
+    pub(super) fn of(journal: &Path) -> Result<Self, Failure> {
+        let (mut heard, mut work) = (Self::default(), None);
+        let hear = |event: &Event| {
+            if let EventKind::IterationStarted { worker, .. } = &event.kind {
+                work = *worker;
+            } else if let EventKind::VerdictReached { verdict, .. } = &event.kind {
+                let is_pass = matches!(verdict.result, VerdictResult::Pass(_));
+                let why = verdict.findings.first().map(|it| it.message.clone());
+                let why = (!is_pass).then(|| why.unwrap_or_default());
+                heard.judged.extend(work.map(|work| (work, why)));
+            } else if let EventKind::CriterionReopened { criterion, reason } = &event.kind {
+                heard.reopened.insert(criterion.clone(), reason.clone());
+            }
+        };
+        replay(journal, hear).map_err(unreadable)?;
+        Ok(heard)
+    }
+
+    /// Why the work of this number on a criterion did not land; without one, why there was none.
+    pub(super) fn why(
+        &self,
+        state: &TaskState,
+        key: &CriterionKey,
+        work: Option<usize>,
+    ) -> Option<String> {
+        let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
+        match work.map(|work| self.judged.get(&work)) {
+            Some(None) if is_proven => Some("other work on it landed first".to_owned()),
+            Some(None) => Some("it was not finished there".to_owned()),
+            Some(Some(Some(why))) => Some(why.clone()),
+            Some(Some(None)) | None if is_proven => None,
+            Some(Some(None)) => self.reopened.get(key).cloned(),
+            None => Some("it was handed in before".to_owned()),
+        }
     }
 }

@@ -7,13 +7,14 @@ use super::args::{OrchestrateArgs, RunArgs};
 use super::code_task::ended_by;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
+use super::paths::read_named;
 use super::plan::{as_json, goal, settings, shown, usable_checks};
 use super::planned_task::{PlannedChecks, PlannedTask, planned};
 use super::print::{complain, say, say_json};
 use super::run::{BegunRun, begin, drive};
 use super::runtime::{block_on_detached, runtime};
 use super::tell_plan::TellPlan;
-use super::{launch, named_file, planner};
+use super::{launch, planner};
 use crate::config::Settings;
 use crate::model::{ExitCode, Outcome, Task, TaskPlan, in_quotes};
 use crate::plan::{PlanProgress, check, criterion_ids, is_same, slug};
@@ -169,7 +170,7 @@ fn find(
 ) -> Result<Found, Failure> {
     let given = args.goal.as_deref().map(goal).transpose()?;
     if let Some(file) = &args.plan {
-        let plan = check(&named_file::read(file)?).map_err(|error| {
+        let plan = check(&read_named(file)?).map_err(|error| {
             Failure::new(ExitCode::Invalid, format!("{}: {error}", file.display()))
         })?;
         let stem = file.file_stem().filter(|stem| *stem != "-").unwrap_or_default();

@@ -1,12 +1,15 @@
 //! Paths as the user types them, and the system's folder for temporary files.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
 use crate::config::{Settings, Source};
 use crate::model::ExitCode;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 
 /// The folder of `-C`, or the current one.
 pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -110,4 +113,20 @@ pub(super) fn canonical(path: &Path) -> PathBuf {
             _ => return path.to_owned(),
         }
     }
+}
+
+/// Longest file, in bytes.
+const LONGEST: u64 = 4 << 20;
+
+/// The text of a file that the user names, or of standard input for `-`.
+pub(super) fn read_named(path: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(LONGEST).read_to_string(&mut text)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
+    };
+    let failed =
+        |error| Failure::new(ExitCode::Invalid, format!("cannot read {}: {error}", path.display()));
+    read.map_err(failed).map(|_| text)
 }

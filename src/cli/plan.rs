@@ -8,10 +8,10 @@ use super::args::{PlanArgs, SettingArgs};
 use super::command_names::start_command;
 use super::context::RepoContext;
 use super::failure::Failure;
-use super::paths::shown_from;
+use super::paths::{read_named, shown_from};
 use super::planned_task::{PlannedChecks, PlannedTask};
 use super::print::{complain, say, say_json};
-use super::{assemble, named_file, planner, policy, tier};
+use super::{assemble, planner, policy, tier};
 use crate::config::Settings;
 use crate::model::{ExitCode, TaskPlan};
 use crate::plan::{repair, slug, waves};
@@ -21,7 +21,7 @@ use crate::task::parse;
 pub(super) fn plan(directory: Option<&Path>, args: &PlanArgs) -> Result<u8, Failure> {
     let goal = goal(&args.goal)?;
     if let Some(file) = &args.parse {
-        let plan = repair(goal, &named_file::read(file)?);
+        let plan = repair(goal, &read_named(file)?);
         if args.json {
             say_json(&serde_json::to_value(&plan).unwrap_or_default());
         } else {

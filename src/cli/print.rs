@@ -3,10 +3,13 @@
 //! Invariant: a closed stream is not an error, and no secret of the environment is printed. In
 //! GitHub Actions, no text of others is a command to its runner.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::environment::{redactor, variable};
+use super::failure::Failure;
 use crate::model::Checkpoint;
 use crate::report::harmless;
 
@@ -135,4 +138,13 @@ impl Write for RedactedLog {
 pub(super) fn checkpoint_for_people(checkpoint: &Checkpoint) -> String {
     let branch = checkpoint.branch.strip_prefix("refs/heads/").unwrap_or(&checkpoint.branch);
     format!("{branch} at {}", checkpoint.head.short())
+}
+
+/// Adds to a file that GitHub Actions names.
+pub(super) fn to_file(name: &str, text: &str) -> Result<(), Failure> {
+    let Some(path) = variable(name).filter(|path| !path.is_empty()) else { return Ok(()) };
+    let path = PathBuf::from(path);
+    let opened = OpenOptions::new().append(true).create(true).open(&path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::cannot_write(&path, &error))
 }

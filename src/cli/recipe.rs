@@ -7,7 +7,6 @@ use super::failure::Failure;
 mod doctor;
 mod install;
 mod list;
-mod output;
 mod run;
 mod setup;
 

@@ -10,8 +10,8 @@ use super::context::{RepoContext, TaskContext};
 use super::environment::redactor;
 use super::failure::Failure;
 use super::log::journal;
+use super::print::to_file;
 use super::print::{annotate, say, say_as_is};
-use super::step::to_file;
 use super::told::{Told, nothing_yet, unreadable};
 
 use crate::engine::layout_of;

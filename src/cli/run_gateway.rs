@@ -7,9 +7,9 @@
 mod budget;
 mod feed;
 mod output;
-mod port;
 mod programs;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,22 +19,23 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::feed::Feed;
-pub(super) use self::port::{ReservedPort, reserve};
 use self::programs::{Provided, ProviderPrograms};
 use super::failure::Failure;
+use super::gateway::{gateway_on, not_listening};
 use super::launch::copilot_home;
 use super::run_tools::ProviderSource;
 use super::second_signal::SecondSignal;
 use crate::engine::{InjectedEvent, Providers};
 use crate::events::Emitter;
 use crate::gateway::{
-    Gateway, GatewayError, GatewayEvent, GatewayToken, Listeners, SHUTDOWN_TIME, SessionHandle,
-    SessionInfo, TokenFiles, direct_route, serve, token_folder,
+    DEFAULT_PORT, Gateway, GatewayError, GatewayEvent, GatewayToken, Listeners, SHUTDOWN_TIME,
+    SessionHandle, SessionInfo, TokenFiles, direct_route, serve, token_folder,
 };
 use crate::guard::Redactor;
-use crate::model::{EventKind, ExitCode, RecordError, RunId};
+use crate::model::{EventKind, ExitCode, GatewayUse, RecordError, RunId};
 use crate::sys::shutdown::Shutdown;
+
+pub(super) use self::feed::Feed;
 
 /// How long the gateway may take for something that it does at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -273,4 +274,34 @@ fn token_files(
 
 fn take<T>(from: &Mutex<Option<T>>) -> Option<T> {
     from.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// The result of taking the port.
+pub(in crate::cli) enum ReservedPort {
+    /// No gateway, with the notice to people.
+    None(Option<String>),
+    /// It listens.
+    Listening(Listeners),
+}
+
+/// Takes the port that the settings name. The default port may be taken by another program.
+pub(in crate::cli) async fn reserve(gateway: GatewayUse) -> Result<ReservedPort, Failure> {
+    let (port, named) = match gateway {
+        GatewayUse::Off => return Ok(ReservedPort::None(None)),
+        GatewayUse::On => (DEFAULT_PORT, false),
+        GatewayUse::Port(port) => (port, true),
+    };
+    match Listeners::bind(port).await {
+        Ok(listeners) => Ok(ReservedPort::Listening(listeners)),
+        Err(GatewayError::Listen { source, .. })
+            if !named && source.kind() == ErrorKind::AddrInUse =>
+        {
+            let who = gateway_on(port).unwrap_or_else(|| "another program".to_owned());
+            Ok(ReservedPort::None(Some(format!(
+                "{who} is using port {port}, so this run has no gateway; choose another port with \
+                 `--gateway=PORT`"
+            ))))
+        }
+        Err(error) => Err(not_listening(error, port)),
+    }
 }

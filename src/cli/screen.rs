@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::print::Unarmed;
-use super::tell_run::TellRun;
-use crate::model::Reporter;
+use super::print::{Unarmed, say};
+use crate::engine::WorkerMessage;
+use crate::model::{Event, ReportError, Reporter};
 use crate::report::{ActivityLog, Console, CostLog, Detail, Json, LiveLines, Plain, ProgressMd};
 use crate::sys::clock::Clock;
 use crate::verify::{Layout, PROGRESS};
@@ -65,5 +65,27 @@ pub(super) fn screen(
             }
             None => (Box::new(Plain::new(out(), clock, 100, detail)), None),
         },
+    }
+}
+
+/// Sends a message.
+pub(super) fn tell(message: &WorkerMessage) {
+    match serde_json::to_string(message) {
+        Ok(line) => say(&line),
+        Err(error) => tracing::warn!(%error, "a message is lost"),
+    }
+}
+
+/// Sends the events to the run. A worker records nothing but its turns.
+pub(super) struct TellRun;
+
+impl Reporter for TellRun {
+    fn name(&self) -> &'static str {
+        "worker"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        tell(&WorkerMessage::Event(Box::new(event.kind.clone())));
+        Ok(())
     }
 }

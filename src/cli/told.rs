@@ -5,17 +5,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command_names::{again_command, next_commands, quoted};
+use super::command_names::{accept_command, again_command, next_commands, quoted, tick_command};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::print::say;
 use super::standing::{proof, standing, why_held};
-use super::ways_out::WaysOut;
 use crate::engine::{
     did_work, lesson_about, load_state, runs_of, sign_about, skipped, standings, steps_now,
 };
 use crate::events::{IterationRow, JournalError, Rollup, RunStatus, last};
-use crate::model::{CriterionSummary, EventKind, ExitCode, Task, TaskState, VerdictResult};
+use crate::model::{
+    CheckResult, Criterion, CriterionState, CriterionSummary, EventKind, ExitCode, Task, TaskState,
+    VerdictResult,
+};
 use crate::report::{Night, NightCriterion, count, ended, message, night_criteria};
 use crate::sys::lock::Holder;
 
@@ -241,4 +243,51 @@ pub(super) fn say_next(told: &Told<'_>) {
 /// A report of a run, unless that recorded nothing.
 pub(super) fn nothing_yet(night: Option<Night>) -> Result<Night, Failure> {
     night.ok_or_else(|| Failure::new(ExitCode::Invalid, "this run recorded nothing yet"))
+}
+
+/// The known facts about the criteria of a task.
+struct WaysOut<'a> {
+    directory: Option<&'a Path>,
+    at: &'a TaskContext,
+    state: &'a TaskState,
+    /// The results of the verify commands before any work of the newest run.
+    before: Vec<CheckResult>,
+}
+
+impl<'a> WaysOut<'a> {
+    /// From the task's state, and the checks before any work of its newest run.
+    pub(super) fn new(
+        directory: Option<&'a Path>,
+        at: &'a TaskContext,
+        state: &'a TaskState,
+        before: Option<Vec<CheckResult>>,
+    ) -> Self {
+        Self { directory, at, state, before: before.unwrap_or_default() }
+    }
+
+    /// A line for a criterion, if there is something to say.
+    pub(super) fn of(&self, criterion: &Criterion) -> Option<String> {
+        let entry = self.state.find(&criterion.key).filter(|it| it.proof.is_none())?;
+        let (name, line) = (self.at.layout.task(), criterion.line);
+        if self.is_merged(entry) {
+            let accept = accept_command(self.directory, name);
+            return Some(format!(
+                "its held work is on this branch; to take it as it is: {accept} {line}"
+            ));
+        }
+        let is_stuck =
+            !criterion.checked && entry.held.is_none() && (entry.blocked || entry.attempts > 0);
+        (is_stuck && self.state.passed_first(criterion, &self.before)).then(|| {
+            let tick = tick_command(self.directory, name);
+            format!(
+                "its check passed before any work; if you agree that it is met, tick it, and \
+                 commit: {tick} {line}"
+            )
+        })
+    }
+
+    fn is_merged(&self, entry: &CriterionState) -> bool {
+        let merged = |held| self.at.place.repo.has_merged(held, &self.at.layout).unwrap_or(false);
+        entry.held.as_ref().is_some_and(merged)
+    }
 }

@@ -10,7 +10,7 @@ use super::context::TaskContext;
 use super::crew::WorkerPlace;
 use super::failure::Failure;
 use super::runtime::{block_on_detached, runtime};
-use super::tell_run::tell;
+use super::screen::tell;
 use crate::engine::{Assignment, Run, WorkerAnswer, WorkerMessage};
 use crate::model::ExitCode;
 use crate::sandbox::see_at;

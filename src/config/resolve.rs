@@ -46,54 +46,24 @@ const fn from_one(number: u32) -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(number.saturating_sub(1))
 }
 
+/// Defines the settings: those with a default and the way to show it, those that may be missing,
+/// and lists that add up over all layers.
 macro_rules! settings {
-    ($( $(#[$doc:meta])* $name:ident : $type:ty = $default:expr, $show:expr; )*) => {
+    (
+        values { $( $(#[$doc:meta])* $name:ident : $type:ty = $default:expr; )* }
+        options { $( $(#[$about:meta])* $option:ident : $kind:ty; )* }
+        lists { $( $(#[$of:meta])* $list:ident : $entry:ty; )* }
+    ) => {
         /// Every setting, resolved.
         #[derive(Clone, Debug)]
         pub struct Settings {
             $( $(#[$doc])* pub $name: $type, )*
-            /// The model, where one was named; else the agent's default or ours.
-            pub model: Option<String>,
-            /// What the last attempt at a criterion uses instead.
-            pub escalate: Option<Escalate>,
-            /// The agent's command, where one was named; else Copilot is looked for.
-            pub agent: Option<String>,
-            /// The command to run after a run.
-            pub on_end: Option<String>,
+            $( $(#[$about])* pub $option: Option<$kind>, )*
+            $( $(#[$of])* pub $list: Vec<$entry>, )*
             /// The folder of checks that the agent never sees.
             pub holdout: Option<Sourced<PathBuf>>,
-            /// The branch to be on, where one was named.
-            pub branch: Option<String>,
-            /// What commit messages begin with, where the project wants something.
-            pub commit_prefix: Option<CommitPrefix>,
-            /// Wall time a run may use, where it is limited.
-            pub max_duration: Option<Span>,
-            /// Premium requests a run may use, where they are limited.
-            pub max_premium_requests: Option<u32>,
-            /// Tokens a run may use, where they are limited.
-            pub max_tokens: Option<u64>,
-            /// AI credits a run may use, where they are limited.
-            pub max_ai_credits: Option<u32>,
-            /// How often a failure of the model is tried again, where that is limited.
-            pub max_retries: Option<NonZeroU32>,
             /// Models that count as free, where the built-in table is overridden.
             pub free_models: Option<Vec<String>>,
-            /// Globs the agent must not change.
-            pub protect: Vec<String>,
-            /// Globs of more tests and configuration, of all layers.
-            pub harness: Vec<String>,
-            /// Commands allowed on top of the built-in list.
-            pub allow: Vec<String>,
-            /// Services of the host that commands reach.
-            pub services: Vec<Service>,
-            /// Commands that run with the host's network.
-            pub network_for: Vec<String>,
-            /// Secret-looking files that the agent may read.
-            pub readable: Vec<ReadableFile>,
-            /// Paths outside the repository that commands may read.
-            pub visible: Vec<VisiblePath>,
-            /// Devices that commands may use.
-            pub devices: Vec<Device>,
             /// Rules for tools, commands and paths.
             pub policy: PolicyRules,
             /// Where the memory tools look.
@@ -112,33 +82,20 @@ macro_rules! settings {
             $(
                 let (value, source) = first(layers, |values| values.$name.clone());
                 let $name: $type = value.unwrap_or_else(|| $default);
-                let show: fn(&$type) -> String = $show;
-                chosen.push(SettingOrigin { name: stringify!($name), value: show(&$name), source });
+                let name = stringify!($name);
+                chosen.push(SettingOrigin { name, value: $name.to_string(), source });
             )*
-            let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
-            let escalate =
-                optional(&mut chosen, "escalate", layers, |values| values.escalate.clone());
-            let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
-            let on_end = optional(&mut chosen, "on_end", layers, |values| values.on_end.clone());
+            $(
+                let (value, source) = first(layers, |values| values.$option.clone());
+                let $option: Option<$kind> = value;
+                let value = $option.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+                chosen.push(SettingOrigin { name: stringify!($option), value, source });
+            )*
             let holdout = chosen_by(layers, |values| values.holdout.clone());
             let shown = holdout.as_ref().map(|it| it.value.display().to_string());
             let source = holdout.as_ref().map_or(Source::Default, |it| it.source.clone());
             let value = shown.unwrap_or_else(|| "-".to_owned());
             chosen.push(SettingOrigin { name: "holdout", value, source });
-            let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
-            let commit_prefix =
-                optional(&mut chosen, "commit_prefix", layers, |values| values.commit_prefix.clone());
-            let max_duration =
-                optional(&mut chosen, "max_duration", layers, |values| values.max_duration);
-            let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |values| {
-                values.max_premium_requests
-            });
-            let max_tokens =
-                optional(&mut chosen, "max_tokens", layers, |values| values.max_tokens);
-            let max_ai_credits =
-                optional(&mut chosen, "max_ai_credits", layers, |values| values.max_ai_credits);
-            let max_retries =
-                optional(&mut chosen, "max_retries", layers, |values| values.max_retries);
             let (gateway, source) = first(layers, |values| values.gateway.chosen);
             let gateway = gateway.unwrap_or_default();
             chosen.push(SettingOrigin { name: "gateway", value: gateway.to_string(), source });
@@ -152,30 +109,12 @@ macro_rules! settings {
                 let source = programs.1;
                 chosen.push(SettingOrigin { name: "gateway.provider", value, source });
             }
-            let (free_models, _) = first(layers, |values| values.free_models.clone());
             Settings {
                 $( $name, )*
-                model,
-                escalate,
-                agent,
-                on_end,
+                $( $option, )*
+                $( $list: all(layers, |values| &values.$list), )*
                 holdout,
-                branch,
-                commit_prefix,
-                max_duration,
-                max_premium_requests,
-                max_tokens,
-                max_ai_credits,
-                max_retries,
-                free_models,
-                protect: all(layers, |values| &values.protect),
-                harness: all(layers, |values| &values.harness),
-                allow: all(layers, |values| &values.allow),
-                services: all(layers, |values| &values.services),
-                network_for: all(layers, |values| &values.network_for),
-                readable: all(layers, |values| &values.readable),
-                visible: all(layers, |values| &values.visible),
-                devices: all(layers, |values| &values.devices),
+                free_models: first(layers, |values| values.free_models.clone()).0,
                 policy: policy(layers),
                 memory: MemorySettings {
                     openclaw: chosen_by(layers, |values| values.memory.openclaw),
@@ -191,57 +130,101 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Iterations a run may use.
-    max_iterations: NonZeroU32 = from_one(20), NonZeroU32::to_string;
-    /// How long a run waits for a rate limit to pass.
-    max_wait: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
-    /// How many criteria are worked on at once.
-    jobs: u32 = 1, u32::to_string;
-    /// Attempts on a criterion before it counts as stuck.
-    stuck_threshold: NonZeroU32 = from_one(3), NonZeroU32::to_string;
-    /// The action for a stuck criterion.
-    on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
-    /// Where checks prove something.
-    proof: ProofMode = ProofMode::Room, ProofMode::to_string;
-    /// Use hold-out checks although no sandbox hides them.
-    holdout_visible: bool = false, bool::to_string;
-    /// How Copilot is driven.
-    via: Via = Via::Acp, Via::to_string;
-    /// Go on although the human left changes in the tree.
-    allow_dirty: bool = false, bool::to_string;
-    /// Start although something in TASK.md looks like a criterion or a check and is neither.
-    lenient: bool = false, bool::to_string;
-    /// Refuse criteria that only a commit speaks for.
-    require_checks: bool = false, bool::to_string;
-    /// Let the human's key agent sign the agent's commits.
-    sign: bool = false, bool::to_string;
-    /// Run the verify commands once before the work.
-    baseline: bool = true, bool::to_string;
-    /// Check the work when the agent wants to end its turn, and send back the problems.
-    stop_check: bool = true, bool::to_string;
-    /// Keep lessons, and put them into prompts.
-    lessons: bool = true, bool::to_string;
-    /// Where the agent may write.
-    write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
-    /// Let the operating system confine the agent's writes.
-    sandbox: Sandbox = Sandbox::Auto, Sandbox::to_string;
-    /// The network that commands in the sandbox reach.
-    network: NetworkAccess = NetworkAccess::Closed, NetworkAccess::to_string;
-    /// What happens when another agent than Copilot runs a call unasked.
-    unasked: UnaskedCalls = UnaskedCalls::Stop, UnaskedCalls::to_string;
-    /// Approve safe calls without asking.
-    auto_approve: bool = true, bool::to_string;
-    /// Use the next model of the list when one is not available.
-    fallback: bool = false, bool::to_string;
-    /// Limit of one verify command.
-    verify_timeout: Span = Span(Duration::from_secs(600)), Span::to_string;
-    /// The time limit for re-running other criteria's commands, per iteration.
-    regression_budget: Span = Span(Duration::from_secs(30)), Span::to_string;
-    /// A turn without any update for this long is stuck. Copilot itself is silent
-    /// for up to ten minutes while it retries, so the default is above that.
-    idle_timeout: Span = Span(Duration::from_secs(15 * 60)), Span::to_string;
-    /// A turn may not take longer than this.
-    turn_timeout: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
+    values {
+        /// Iterations a run may use.
+        max_iterations: NonZeroU32 = from_one(20);
+        /// How long a run waits for a rate limit to pass.
+        max_wait: Span = Span(Duration::from_secs(2 * 3600));
+        /// How many criteria are worked on at once.
+        jobs: u32 = 1;
+        /// Attempts on a criterion before it counts as stuck.
+        stuck_threshold: NonZeroU32 = from_one(3);
+        /// The action for a stuck criterion.
+        on_stuck: OnStuck = OnStuck::Stop;
+        /// Where checks prove something.
+        proof: ProofMode = ProofMode::Room;
+        /// Use hold-out checks although no sandbox hides them.
+        holdout_visible: bool = false;
+        /// How Copilot is driven.
+        via: Via = Via::Acp;
+        /// Go on although the human left changes in the tree.
+        allow_dirty: bool = false;
+        /// Start although something in TASK.md looks like a criterion or a check and is neither.
+        lenient: bool = false;
+        /// Refuse criteria that only a commit speaks for.
+        require_checks: bool = false;
+        /// Let the human's key agent sign the agent's commits.
+        sign: bool = false;
+        /// Run the verify commands once before the work.
+        baseline: bool = true;
+        /// Check the work when the agent wants to end its turn, and send back the problems.
+        stop_check: bool = true;
+        /// Keep lessons, and put them into prompts.
+        lessons: bool = true;
+        /// Where the agent may write.
+        write_scope: WriteScope = WriteScope::Workspace;
+        /// Let the operating system confine the agent's writes.
+        sandbox: Sandbox = Sandbox::Auto;
+        /// The network that commands in the sandbox reach.
+        network: NetworkAccess = NetworkAccess::Closed;
+        /// What happens when another agent than Copilot runs a call unasked.
+        unasked: UnaskedCalls = UnaskedCalls::Stop;
+        /// Approve safe calls without asking.
+        auto_approve: bool = true;
+        /// Use the next model of the list when one is not available.
+        fallback: bool = false;
+        /// Limit of one verify command.
+        verify_timeout: Span = Span(Duration::from_secs(600));
+        /// The time limit for re-running other criteria's commands, per iteration.
+        regression_budget: Span = Span(Duration::from_secs(30));
+        /// A turn without any update for this long is stuck. Copilot itself is silent
+        /// for up to ten minutes while it retries, so the default is above that.
+        idle_timeout: Span = Span(Duration::from_secs(15 * 60));
+        /// A turn may not take longer than this.
+        turn_timeout: Span = Span(Duration::from_secs(2 * 3600));
+    }
+    options {
+        /// The model, where one was named; else the agent's default or ours.
+        model: String;
+        /// What the last attempt at a criterion uses instead.
+        escalate: Escalate;
+        /// The agent's command, where one was named; else Copilot is looked for.
+        agent: String;
+        /// The command to run after a run.
+        on_end: String;
+        /// The branch to be on, where one was named.
+        branch: String;
+        /// What commit messages begin with, where the project wants something.
+        commit_prefix: CommitPrefix;
+        /// Wall time a run may use, where it is limited.
+        max_duration: Span;
+        /// Premium requests a run may use, where they are limited.
+        max_premium_requests: u32;
+        /// Tokens a run may use, where they are limited.
+        max_tokens: u64;
+        /// AI credits a run may use, where they are limited.
+        max_ai_credits: u32;
+        /// How often a failure of the model is tried again, where that is limited.
+        max_retries: NonZeroU32;
+    }
+    lists {
+        /// Globs the agent must not change.
+        protect: String;
+        /// Globs of more tests and configuration, of all layers.
+        harness: String;
+        /// Commands allowed on top of the built-in list.
+        allow: String;
+        /// Services of the host that commands reach.
+        services: Service;
+        /// Commands that run with the host's network.
+        network_for: String;
+        /// Secret-looking files that the agent may read.
+        readable: ReadableFile;
+        /// Paths outside the repository that commands may read.
+        visible: VisiblePath;
+        /// Devices that commands may use.
+        devices: Device;
+    }
 }
 
 fn first<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> (Option<T>, Source) {
@@ -280,18 +263,6 @@ fn policy(layers: &[Layer]) -> PolicyRules {
         all.path.extend_from_slice(path);
     }
     all
-}
-
-fn optional<T: ToString>(
-    chosen: &mut Vec<SettingOrigin>,
-    name: &'static str,
-    layers: &[Layer],
-    get: impl Fn(&LayerSettings) -> Option<T>,
-) -> Option<T> {
-    let (value, source) = first(layers, get);
-    let shown = value.as_ref().map_or_else(|| "-".to_owned(), T::to_string);
-    chosen.push(SettingOrigin { name, value: shown, source });
-    value
 }
 
 fn all<'a, T: Clone + PartialEq + 'a>(

@@ -11,9 +11,8 @@ use std::sync::Arc;
 
 use super::EngineError;
 use super::ledger::Ledger;
-use super::past_runs::is_of;
+use super::past_runs::{Resumed, is_of};
 use super::proof::{About, ProofDepth};
-use super::resumed::Resumed;
 use super::state;
 use crate::events::{find, first, journals};
 use crate::model::{

@@ -4,16 +4,17 @@
 //! work. If anything contradicts it (another branch, a foreign commit, a file that was changed
 //! after the run died, a run that began beside the human's own changes), no file is put back; only
 //! ticks without a verdict are removed from TASK.md.
+//!
+//! Invariant: a run removes only locks that were created during itself or the last run. How a
+//! lock is known to be stale lives in `verify`.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::EngineError;
-use super::locks::unlocked;
-use super::past_runs::{AFTER, ending, last_sign_of_life, layout_of};
-use super::resumed::Resumed;
-use super::state;
+use super::ledger::Ledger;
+use super::past_runs::{AFTER, Resumed, ending, last_sign_of_life, layout_of};
 use super::unjudged::open_again;
+use super::{EngineError, state};
 use crate::events::{CurrentIteration, Replay, RunStart, RunView, first, replay};
 use crate::model::{CriterionKey, EventKind, Oid, Reporter, RunId};
 use crate::sys::atomic;
@@ -312,4 +313,24 @@ impl ResumeContext<'_> {
         }
         Ok(())
     }
+}
+
+impl Ledger {
+    /// Removes stale locks, and says so.
+    pub(super) fn unlock(&self) -> Result<(), EngineError> {
+        self.tell_unlocked(&self.parts.repo.unlock(None)?)
+    }
+
+    /// Reports removed locks.
+    pub(super) fn tell_unlocked(&self, locks: &[PathBuf]) -> Result<(), EngineError> {
+        unlocked(locks).map_or(Ok(()), |message| self.notice(&message))
+    }
+}
+
+/// The message about removed locks, if there are any.
+fn unlocked(locks: &[PathBuf]) -> Option<String> {
+    let names: Vec<_> = locks.iter().map(|lock| lock.display().to_string()).collect();
+    let told =
+        || format!("removed stale git locks, whose processes are gone: {}", names.join(", "));
+    (!names.is_empty()).then(told)
 }

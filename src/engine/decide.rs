@@ -330,17 +330,7 @@ mod tests {
     }
 
     fn entry(attempts: u32) -> CriterionState {
-        CriterionState {
-            key: key("a"),
-            attempts,
-            blocked: false,
-            blocked_by: None,
-            held: None,
-            worked: None,
-            proof: None,
-            holdout: None,
-            iteration: None,
-        }
+        CriterionState { key: key("a"), attempts, ..CriterionState::default() }
     }
 
     #[test]

@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::past_runs::is_of;
-use super::resumed::Resumed;
+use super::past_runs::{Resumed, is_of};
 use super::state;
 use super::unjudged::ticked_at;
 use crate::events::{first, replay};

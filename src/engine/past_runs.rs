@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use super::EngineError;
 use crate::events::{JournalError, find, first, journals, last, replay};
-use crate::model::{CheckResult, CriterionKey, Event, EventKind, Obstacle, Outcome, VerdictResult};
+use crate::model::{
+    CheckResult, CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, VerdictResult,
+};
 use crate::sys::FileMode;
 use crate::sys::append::{AppendFile, Tail};
 use crate::verify::Layout;
@@ -187,4 +189,15 @@ pub(super) fn ending(journal: &Path) -> Option<Outcome> {
         }
         Ok(_) | Err(_) => None,
     }
+}
+
+/// The findings and repairs of resuming.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resumed {
+    /// The last iteration number in the journals of earlier runs; numbers continue after it.
+    pub iteration: u32,
+    /// Criteria for which an iteration without a verdict left a commit that counts.
+    pub worked: Vec<(CriterionKey, Oid)>,
+    /// Messages for the human.
+    pub notices: Vec<String>,
 }

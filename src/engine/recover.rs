@@ -6,12 +6,13 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::restart_delay::restart_delay;
 use crate::agent::next_time;
 use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
+/// The delay before the agent's process is started again; doubled each time.
+const RESTART: Duration = Duration::from_millis(500);
 /// The delays before the network is tried again. The agent itself retries several times before
 /// each.
 const RECONNECT: [Duration; 3] =
@@ -93,7 +94,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
             }
         }
         FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
-            advice(RecoveryAction::Restart, restart_delay(retry), "the agent's process failed")
+            advice(RecoveryAction::Restart, RESTART * (1 << retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
             advice(RecoveryAction::Fail, none, "the agent's process keeps failing")

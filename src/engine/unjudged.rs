@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::EngineError;
-use super::resumed::Resumed;
+use super::past_runs::Resumed;
 use super::state;
 use crate::model::{Checkpoint, CriterionKey, Oid, TaskState};
 use crate::sys::{Durability, FileMode, atomic};

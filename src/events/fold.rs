@@ -154,7 +154,7 @@ pub struct Counters {
 }
 
 /// The work of this run on a criterion.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CriterionView {
     /// Which.
     #[serde(flatten)]
@@ -429,22 +429,13 @@ impl RunView {
 
     fn criterion(&mut self, key: &CriterionKey) -> &mut CriterionView {
         let place = *self.places.entry(key.clone()).or_insert_with(|| {
-            self.criteria.push(CriterionView {
-                key: key.clone(),
-                line: None,
-                iterations: 0,
-                failed: 0,
-                proof: None,
-                blocked: false,
-                finding: None,
-            });
+            self.criteria.push(CriterionView { key: key.clone(), ..CriterionView::default() });
             self.criteria.len() - 1
         });
         &mut self.criteria[place]
     }
 }
 
-/// The start of a run, from its first event.
 /// Can this happen while the run waits? Any other event ends the wait.
 fn is_beside(kind: &EventKind) -> bool {
     matches!(
@@ -460,6 +451,7 @@ fn is_beside(kind: &EventKind) -> bool {
     )
 }
 
+/// The start of a run, from its first event.
 fn run_start(event: &Event) -> Option<RunStart> {
     let EventKind::RunStarted {
         task,

@@ -4,10 +4,14 @@
 //! written, and is read again by the next call. A line in the middle that is missing or cannot
 //! be parsed is an error with its number. Only an event of a kind from a newer version is
 //! skipped, and reported as unknown.
+//!
+//! Invariant: gives every event once, in order, and ends: after the run's end, or when
+//! the run is gone without one.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -281,6 +285,38 @@ pub fn journals(runs: &Path) -> Result<Vec<PathBuf>, JournalError> {
     found.sort();
     found.reverse();
     Ok(found)
+}
+
+/// The interval between two looks at the journal.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Hands every line of the journal to `on_line`, from the first on, until the run ended
+/// (true) or `alive` returns false because the run is gone (false).
+///
+/// # Errors
+/// As [`Journal::read_line`].
+pub async fn follow(
+    journal: &Path,
+    mut alive: impl FnMut() -> bool,
+    mut on_line: impl FnMut(JournalLine),
+) -> Result<bool, JournalError> {
+    let mut journal = Journal::open(journal)?;
+    loop {
+        // Ask before reading, so that the last lines of a run that just ended are still read.
+        let living = alive();
+        while let Some(line) = journal.read_line()? {
+            let last = matches!(&line, JournalLine::Event(event)
+                if matches!(event.kind, EventKind::RunEnded { .. }));
+            on_line(line);
+            if last {
+                return Ok(true);
+            }
+        }
+        if !living {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 #[cfg(test)]

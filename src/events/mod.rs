@@ -8,7 +8,6 @@
 mod audit;
 mod emitter;
 mod fold;
-mod follow;
 mod journal;
 mod live;
 mod redacted;
@@ -23,8 +22,10 @@ pub use fold::{
     Counters, CriterionView, CurrentIteration, RunEnd, RunStart, RunStatus, RunView, Wait,
     WorkerView,
 };
-pub use follow::follow;
-pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
+
+pub use journal::{
+    JOURNAL_FILE, Journal, JournalError, JournalLine, follow, journals, newest, run_id,
+};
 pub use live::{Doing, LiveView, Work};
 pub use replay::{Replay, find, first, last, read, read_but, replay};
 pub use rollup::{DenialRow, IterationRow, Rollup};

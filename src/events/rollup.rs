@@ -15,8 +15,8 @@ use super::fold::RunView;
 use super::replay::{first, last, read_but};
 use super::{JournalError, JournalLine};
 use crate::model::{
-    Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Finding, Tier, Usage,
-    VerdictResult,
+    Answer, CheckResult, CommitSeen, CriterionKey, Event, EventKind, Evidence, Finding, Tier,
+    Usage, Verdict, VerdictResult,
 };
 
 /// A run, as a report needs it.
@@ -39,7 +39,7 @@ pub struct Rollup {
 }
 
 /// An iteration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IterationRow {
     /// Its number.
     pub iteration: u32,
@@ -136,87 +136,55 @@ impl Rollup {
     pub fn apply(&mut self, event: &Event) {
         self.heard(event);
         self.view.apply(event);
-        match &event.kind {
-            EventKind::RunStarted { sandbox, .. } => self.sandbox = *sandbox,
-            EventKind::Notice { message }
-                if !passes(message) && !self.notices.contains(message) =>
-            {
+        // The view has the rest of what a report says.
+        if let EventKind::RunStarted { sandbox, .. } = &event.kind {
+            self.sandbox = *sandbox;
+        } else if let EventKind::Notice { message } = &event.kind {
+            if !passes(message) && !self.notices.contains(message) {
                 self.notices.push(message.clone());
             }
-            EventKind::IterationStarted { iteration, criterion, attempt, worker, .. } => {
-                self.iterations.push(IterationRow {
-                    iteration: *iteration,
-                    criterion: criterion.clone(),
-                    attempt: *attempt,
-                    worker: *worker,
-                    began: event.began(),
-                    ended: event.time,
-                    result: None,
-                    findings: Vec::new(),
-                    checks: Vec::new(),
-                    commits: Vec::new(),
-                    denied: 0,
-                    fault: None,
-                    usage: None,
-                });
+        } else if let EventKind::IterationStarted {
+            iteration, criterion, attempt, worker, ..
+        } = &event.kind
+        {
+            self.iterations.push(IterationRow {
+                iteration: *iteration,
+                criterion: criterion.clone(),
+                attempt: *attempt,
+                worker: *worker,
+                began: event.began(),
+                ended: event.time,
+                ..IterationRow::default()
+            });
+        } else if let EventKind::ToolDecided { answer: Answer::Deny, rule, reason, .. } =
+            &event.kind
+        {
+            if let Some(row) = self.iterations.last_mut() {
+                row.denied += 1;
             }
-            EventKind::ToolDecided { answer: Answer::Deny, rule, reason, .. } => {
-                if let Some(row) = self.iterations.last_mut() {
-                    row.denied += 1;
-                }
-                self.deny(rule, reason);
+            self.deny(rule, reason);
+        } else if let EventKind::TurnEnded { turn, .. } = &event.kind {
+            if let Some(row) = self.iterations.last_mut() {
+                row.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
+                row.usage = Usage::sum([row.usage, turn.usage]);
             }
-            EventKind::TurnEnded { turn, .. } => {
-                if let Some(row) = self.iterations.last_mut() {
-                    row.fault = turn.fault.as_ref().map(|fault| fault.message.clone());
-                    row.usage = Usage::sum([row.usage, turn.usage]);
-                }
-            }
-            EventKind::VerdictReached { criterion, evidence, verdict, .. } => {
-                // Of each criterion, only the last checks are kept.
-                let last = self.iterations.len().saturating_sub(1);
-                let earlier = self.judged.insert(criterion.clone(), last);
-                if let Some(row) = earlier.and_then(|it| self.iterations.get_mut(it)) {
-                    row.checks = Vec::new();
-                }
-                if let Some(row) = self.iterations.last_mut() {
-                    row.result = Some(verdict.result.clone());
-                    row.findings.clone_from(&verdict.findings);
-                    row.checks.clone_from(&evidence.checks);
-                    row.commits.clone_from(&evidence.commits);
-                }
-            }
-            // The view has the rest of what a report says.
-            EventKind::Notice { .. }
-            | EventKind::BaselineChecked { .. }
-            | EventKind::AgentStarted { .. }
-            | EventKind::WorkerStarted { .. }
-            | EventKind::WorkerHandedIn { .. }
-            | EventKind::PromptSent { .. }
-            | EventKind::ToolDecided { .. }
-            | EventKind::ToolFinished { .. }
-            | EventKind::RecipeStarted { .. }
-            | EventKind::RecipeProgress { .. }
-            | EventKind::RecipeEnded { .. }
-            | EventKind::StopChecked { .. }
-            | EventKind::CheckFinished { .. }
-            | EventKind::SignAdded { .. }
-            | EventKind::CriterionBlocked { .. }
-            | EventKind::CriterionSkipped { .. }
-            | EventKind::CriterionHeld { .. }
-            | EventKind::CriterionReopened { .. }
-            | EventKind::TaskCheckFailed { .. }
-            | EventKind::GatewayStarted { .. }
-            | EventKind::ProviderBound { .. }
-            | EventKind::ProviderLeft { .. }
-            | EventKind::ToolsChanged { .. }
-            | EventKind::ProviderCalled { .. }
-            | EventKind::EventPushed { .. }
-            | EventKind::EventsInjected { .. }
-            | EventKind::IterationEnded { .. }
-            | EventKind::Waiting { .. }
-            | EventKind::Activity { .. }
-            | EventKind::RunEnded { .. } => {}
+        } else if let EventKind::VerdictReached { criterion, evidence, verdict, .. } = &event.kind {
+            self.judged(criterion, evidence, verdict);
+        }
+    }
+
+    fn judged(&mut self, criterion: &CriterionKey, evidence: &Evidence, verdict: &Verdict) {
+        // Of each criterion, only the last checks are kept.
+        let last = self.iterations.len().saturating_sub(1);
+        let earlier = self.judged.insert(criterion.clone(), last);
+        if let Some(row) = earlier.and_then(|it| self.iterations.get_mut(it)) {
+            row.checks = Vec::new();
+        }
+        if let Some(row) = self.iterations.last_mut() {
+            row.result = Some(verdict.result.clone());
+            row.findings.clone_from(&verdict.findings);
+            row.checks.clone_from(&evidence.checks);
+            row.commits.clone_from(&evidence.commits);
         }
     }
 

@@ -13,8 +13,8 @@ use super::limits::FRAME_SIZE;
 use super::message::ToolResult;
 use super::problem::{CallFailure, ErrorCode, FailureCode, Problem};
 use super::state::ConnectionState;
+use super::table::Timer;
 use super::table::{Effect, GatewayTable};
-use super::timers::Timer;
 use super::wire::{self, CancelReason};
 
 /// A call that the host wants made.

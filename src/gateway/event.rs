@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::message::PushLevel;
 use super::problem::CallFailure;
+use crate::model::EventLevel;
 
 /// How a call ended: with data, or without.
 pub type CallOutcome = Result<Arc<Value>, CallFailure>;
@@ -72,7 +72,7 @@ pub struct PushedEvent {
     /// The provider's name.
     pub provider: String,
     /// The purpose of the event.
-    pub level: PushLevel,
+    pub level: EventLevel,
     /// The text, whole.
     pub text: String,
     /// The stream that keeps it.

@@ -10,14 +10,13 @@ use super::event::{GatewayEvent, PushedEvent};
 use super::frame::{Fields, ProviderFrame};
 use super::ids::{ConnectionId, SessionKey};
 use super::limits::{INJECTED, INJECTED_SIZE, RATE};
-use super::message::{
-    Hello, MessageKind, PushLevel, read_hello, read_push, read_result, read_update,
-};
+use super::message::{Hello, MessageKind, read_hello, read_push, read_result, read_update};
 use super::problem::{ErrorCode, Problem};
 use super::rate::Admission;
 use super::state::{Binding, ConnectionState};
 use super::table::{Effect, GatewayTable};
 use super::wire::{self, Lifecycle};
+use crate::model::EventLevel;
 
 impl GatewayTable {
     /// A connection sent a frame.
@@ -48,7 +47,7 @@ impl GatewayTable {
     fn message(&mut self, from: ConnectionId, fields: Fields, now: Duration) {
         let Fields { kind, map } = fields;
         let Some(connection) = self.connections.get(&from) else { return };
-        let known = MessageKind::parse(&kind);
+        let known = kind.parse::<MessageKind>().ok();
         let done = match known.filter(|known| connection.state.takes(*known)) {
             None if known.is_some() => {
                 Err(Problem::invalid(format!("`{kind}` does not fit the connection's state")))
@@ -160,7 +159,7 @@ impl GatewayTable {
         let Some((provider, key, id)) = self.bound(from) else { return Ok(()) };
         let event = read_push(map, &id)?;
         let Some(session) = self.sessions.get_mut(&key) else { return Ok(()) };
-        let injected = event.level == PushLevel::Inject && session.injected < INJECTED;
+        let injected = event.level == EventLevel::Inject && session.injected < INJECTED;
         session.injected += u32::from(injected);
         let pushed = PushedEvent {
             session: id,

@@ -3,36 +3,27 @@
 //! Not in this file: the effect of a message on sessions and calls, and whether it fits the
 //! connection's state.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::ids::SessionKey;
 use super::limits::PROTOCOL_VERSION;
 use super::problem::{CallFailure, ErrorCode, FailureCode, Problem};
 use super::tool::{ProviderTool, is_provider_name, read_tools};
+use crate::model::EventLevel;
 
 /// The types that a provider may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum MessageKind {
     Auth,
     Hello,
+    #[strum(serialize = "tool.result")]
     ToolResult,
     Push,
+    #[strum(serialize = "tools.update")]
     ToolsUpdate,
     Goodbye,
-}
-
-impl MessageKind {
-    pub(super) fn parse(kind: &str) -> Option<Self> {
-        Some(match kind {
-            "auth" => Self::Auth,
-            "hello" => Self::Hello,
-            "tool.result" => Self::ToolResult,
-            "push" => Self::Push,
-            "tools.update" => Self::ToolsUpdate,
-            "goodbye" => Self::Goodbye,
-            _ => return None,
-        })
-    }
 }
 
 /// A `hello`, whose tools may still conflict with others.
@@ -94,32 +85,10 @@ fn check_session(map: &Map<String, Value>, session: &str) -> Result<(), Problem>
     }
 }
 
-/// The purpose of a push.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PushLevel {
-    /// The stream only.
-    Keep,
-    /// The stream and people.
-    Surface,
-    /// The stream, people and the agent.
-    Inject,
-}
-
-impl PushLevel {
-    /// The level's name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Surface => "surface",
-            Self::Inject => "inject",
-        }
-    }
-}
-
 /// A `push`.
 #[derive(Debug)]
 pub(super) struct PushMessage {
-    pub(super) level: PushLevel,
+    pub(super) level: EventLevel,
     pub(super) text: String,
     pub(super) stream: Option<String>,
     pub(super) metadata: Option<Map<String, Value>>,
@@ -131,14 +100,9 @@ pub(super) fn read_push(
     session: &str,
 ) -> Result<PushMessage, Problem> {
     check_session(&map, session)?;
-    let level = match map.get("level").and_then(Value::as_str) {
-        Some("keep") => PushLevel::Keep,
-        Some("surface") => PushLevel::Surface,
-        Some("inject") => PushLevel::Inject,
-        Some(_) | None => {
-            return Err(Problem::invalid("`level` must be `keep`, `surface` or `inject`"));
-        }
-    };
+    let level = map.get("level").and_then(|level| EventLevel::deserialize(level).ok());
+    let level =
+        level.ok_or_else(|| Problem::invalid("`level` must be `keep`, `surface` or `inject`"))?;
     let text = match map.remove("event") {
         Some(Value::String(text)) if !text.is_empty() => text,
         Some(_) | None => return Err(Problem::invalid("`event` must be a non-empty string")),

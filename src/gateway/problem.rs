@@ -1,7 +1,10 @@
 //! The errors of a frame, and the failures of a call.
 
+use strum::IntoStaticStr;
+
 /// The code of an `error` frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     /// The token is missing or wrong. Ends the connection.
     AuthFailed,
@@ -24,16 +27,7 @@ pub enum ErrorCode {
 impl ErrorCode {
     /// The code on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AuthFailed => "AUTH_FAILED",
-            Self::UnsupportedVersion => "UNSUPPORTED_VERSION",
-            Self::InvalidSession => "INVALID_SESSION",
-            Self::ToolConflict => "TOOL_CONFLICT",
-            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
-            Self::RateLimited => "RATE_LIMITED",
-            Self::InvalidJson => "INVALID_JSON",
-            Self::UnknownType => "UNKNOWN_TYPE",
-        }
+        self.into()
     }
 
     /// Does the connection end after this error?
@@ -61,7 +55,8 @@ impl Problem {
 }
 
 /// Why a call has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum FailureCode {
     /// The tool or session does not exist, or the provider says so.
     NotFound,
@@ -81,12 +76,8 @@ impl FailureCode {
     /// The code as agents and programs read it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::NotFound => "NOT_FOUND",
-            Self::Timeout => "TIMEOUT",
-            Self::Cancelled => "CANCELLED",
-            Self::Internal => "INTERNAL",
-            Self::Disconnected => "DISCONNECTED",
             Self::Protocol(code) => code.name(),
+            other => other.into(),
         }
     }
 
@@ -102,7 +93,8 @@ impl FailureCode {
 }
 
 /// A call without a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", code.name())]
 pub struct CallFailure {
     /// Why, for programs.
     pub code: FailureCode,
@@ -113,11 +105,5 @@ pub struct CallFailure {
 impl CallFailure {
     pub(super) fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
-    }
-}
-
-impl std::fmt::Display for CallFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.code.name(), self.message)
     }
 }

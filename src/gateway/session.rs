@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::ids::ConnectionId;
 use super::limits::{ANNOUNCE_AFTER, ANNOUNCE_WITHIN};
 use super::problem::{ErrorCode, Problem};
-use super::reserved::is_reserved;
 use super::tool::ProviderTool;
+use crate::mcp::TOOL_NAMES;
 
 /// A session as its providers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,5 +112,43 @@ impl GatewaySession {
         }
         self.announced = now;
         Some(self.tools.keys().cloned().collect())
+    }
+}
+
+/// The tools that the Copilot CLI offers its model.
+const CLI_TOOLS: [&str; 15] = [
+    "bash",
+    "create",
+    "edit",
+    "glob",
+    "grep",
+    "list_agents",
+    "list_bash",
+    "read_agent",
+    "read_bash",
+    "sql",
+    "stop_bash",
+    "task",
+    "task_complete",
+    "view",
+    "write_agent",
+];
+
+/// Is this the name of a tool that others offer? One that differs only in its letters' case is
+/// taken for it, too.
+pub(super) fn is_reserved(name: &str) -> bool {
+    TOOL_NAMES.iter().chain(&CLI_TOOLS).any(|taken| taken.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_name_is_reserved_in_any_case() {
+        for name in ["bash", "Bash", "BASH", "memory_read", "memory_Read"] {
+            assert!(is_reserved(name), "{name}");
+        }
+        assert!(!is_reserved("bash2") && !is_reserved("greet"));
     }
 }

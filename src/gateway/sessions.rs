@@ -7,8 +7,8 @@ use super::event::GatewayEvent;
 use super::ids::{ConnectionId, SessionKey};
 use super::session::{GatewaySession, SessionInfo, SessionTool};
 use super::state::Binding;
+use super::table::Timer;
 use super::table::{Effect, GatewayTable};
-use super::timers::Timer;
 use super::wire::{self, Lifecycle};
 
 impl GatewayTable {

@@ -12,11 +12,10 @@ use std::time::Duration;
 use super::calls::CallTable;
 use super::close::CloseReason;
 use super::event::{CallOutcome, GatewayEvent};
-use super::ids::{CallKey, ConnectionId, SessionKey};
+use super::ids::{CallId, CallKey, ConnectionId, SessionKey};
 use super::limits::{PING_EVERY, SILENCE, STRANGERS};
 use super::session::GatewaySession;
 use super::state::{ConnectionState, ProviderConnection};
-use super::timers::{Timer, Timers};
 use super::token::GatewayToken;
 use super::wire::CancelReason;
 
@@ -178,5 +177,47 @@ impl GatewayTable {
             self.disconnected(id);
             self.unbind(id, &binding, reason, now);
         }
+    }
+}
+
+/// The purpose of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// The connection must have authenticated.
+    Authenticate(ConnectionId),
+    /// The connection is pinged, or found dead.
+    Check(ConnectionId),
+    /// The call must have a result.
+    Call(CallId),
+    /// The session's changed tools are announced.
+    Announce(SessionKey),
+    /// The session's providers must be gone.
+    End(SessionKey),
+}
+
+/// The timers, by time.
+#[derive(Debug, Default)]
+pub(super) struct Timers(BTreeSet<(Duration, Timer)>);
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Duration, timer: Timer) {
+        self.0.insert((at, timer));
+    }
+
+    pub(super) fn clear(&mut self, at: Duration, timer: Timer) {
+        self.0.remove(&(at, timer));
+    }
+
+    /// The next time at which something is to happen.
+    pub(super) fn next(&self) -> Option<Duration> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    /// Takes the first timer that is due.
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<Timer> {
+        if self.next()? > now {
+            return None;
+        }
+        self.0.pop_first().map(|(_, timer)| timer)
     }
 }

@@ -1,5 +1,6 @@
 //! The frames that the gateway sends. No key that the protocol does not name.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ids::CallId;
@@ -7,7 +8,8 @@ use super::limits::PROTOCOL_VERSION;
 use super::problem::Problem;
 
 /// Why a call is cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum CancelReason {
     Timeout,
     Interrupt,
@@ -45,10 +47,6 @@ pub(super) fn tool_call(id: CallId, session: &str, tool: &str, args: Map<String,
 }
 
 pub(super) fn tool_cancel(id: CallId, session: &str, reason: CancelReason) -> String {
-    let reason = match reason {
-        CancelReason::Timeout => "timeout",
-        CancelReason::Interrupt => "interrupt",
-    };
     let id = id.to_string();
     json!({"type": "tool.cancel", "id": id, "sessionId": session, "reason": reason}).to_string()
 }

@@ -9,10 +9,8 @@ mod http;
 mod lines;
 mod listen;
 mod memory;
-mod names;
 mod server;
 mod stdio;
-mod toolbox;
 mod tools;
 
 pub use arguments::{Arguments, schema};
@@ -20,7 +18,7 @@ pub use code_result::{call_line, code_log, code_summary, ended, went_well};
 pub use http::{Endpoint, Endpoints, local_only, router};
 pub use listen::LoopbackPort;
 pub use memory::{MemoryPlace, MemorySources, MemoryTools, usual_places};
-pub use names::TOOL_NAMES;
 pub use stdio::{McpError, serve_stdio};
-pub use toolbox::Toolbox;
-pub use tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools, bounded};
+pub use tools::{
+    Call, Progress, ProgressStep, TOOL_NAMES, Tool, ToolAnswer, Toolbox, Tools, bounded,
+};

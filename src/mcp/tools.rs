@@ -1,5 +1,7 @@
 //! A set of tools, as every transport serves it.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
@@ -109,3 +111,51 @@ pub fn bounded(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+/// The tools of all sets. At most one of the sets may change.
+pub struct Toolbox(Vec<Arc<dyn Tools>>);
+
+impl Toolbox {
+    /// Joins sets whose names differ.
+    pub fn new(sets: Vec<Arc<dyn Tools>>) -> Self {
+        Self(sets)
+    }
+}
+
+#[async_trait]
+impl Tools for Toolbox {
+    fn list(&self) -> Vec<Tool> {
+        self.0.iter().flat_map(|set| set.list()).collect()
+    }
+
+    async fn call(&self, call: Call) -> Option<ToolAnswer> {
+        let has = |set: &&Arc<dyn Tools>| set.list().iter().any(|tool| tool.name == call.name);
+        self.0.iter().find(has)?.call(call).await
+    }
+
+    fn changed(&self) -> Option<watch::Receiver<u64>> {
+        self.0.iter().find_map(|set| set.changed())
+    }
+}
+
+/// Every name, those of the bridge and of OpenClaw included.
+pub const TOOL_NAMES: [&str; 18] = [
+    "check_task",
+    "run_task",
+    "task_status",
+    "task_log",
+    "policy_check",
+    "copilot_code",
+    "copilot_code_verbose",
+    "copilot_orchestrate",
+    "copilot_code_task",
+    "copilot_read_file",
+    "copilot_create_file",
+    "copilot_list_files",
+    "memory_search",
+    "memory_read",
+    "user_prefs",
+    "openclaw_memory_search",
+    "openclaw_memory_read",
+    "openclaw_user_prefs",
+];

@@ -467,42 +467,23 @@ impl EventKind {
 
     /// The iteration it belongs to, where it names one.
     pub fn iteration(&self) -> Option<u32> {
-        match self {
-            Self::IterationStarted { iteration, .. }
-            | Self::PromptSent { iteration, .. }
-            | Self::ToolDecided { iteration, .. }
-            | Self::ToolFinished { iteration, .. }
-            | Self::RecipeStarted { iteration, .. }
-            | Self::RecipeProgress { iteration, .. }
-            | Self::RecipeEnded { iteration, .. }
-            | Self::StopChecked { iteration, .. }
-            | Self::TurnEnded { iteration, .. }
-            | Self::CheckFinished { iteration, .. }
-            | Self::VerdictReached { iteration, .. }
-            | Self::EventsInjected { iteration, .. }
-            | Self::IterationEnded { iteration, .. } => Some(*iteration),
-            Self::RunStarted { .. }
-            | Self::Notice { .. }
-            | Self::BaselineChecked { .. }
-            | Self::AgentStarted { .. }
-            | Self::WorkerStarted { .. }
-            | Self::WorkerHandedIn { .. }
-            | Self::SignAdded { .. }
-            | Self::CriterionBlocked { .. }
-            | Self::CriterionSkipped { .. }
-            | Self::CriterionHeld { .. }
-            | Self::CriterionReopened { .. }
-            | Self::TaskCheckFailed { .. }
-            | Self::GatewayStarted { .. }
-            | Self::ProviderBound { .. }
-            | Self::ProviderLeft { .. }
-            | Self::ToolsChanged { .. }
-            | Self::ProviderCalled { .. }
-            | Self::EventPushed { .. }
-            | Self::Waiting { .. }
-            | Self::Activity { .. }
-            | Self::RunEnded { .. } => None,
+        if let Self::IterationStarted { iteration, .. }
+        | Self::PromptSent { iteration, .. }
+        | Self::ToolDecided { iteration, .. }
+        | Self::ToolFinished { iteration, .. }
+        | Self::RecipeStarted { iteration, .. }
+        | Self::RecipeProgress { iteration, .. }
+        | Self::RecipeEnded { iteration, .. }
+        | Self::StopChecked { iteration, .. }
+        | Self::TurnEnded { iteration, .. }
+        | Self::CheckFinished { iteration, .. }
+        | Self::VerdictReached { iteration, .. }
+        | Self::EventsInjected { iteration, .. }
+        | Self::IterationEnded { iteration, .. } = self
+        {
+            return Some(*iteration);
         }
+        None
     }
 
     /// Gives an event of a turn another iteration.

@@ -77,8 +77,9 @@ impl fmt::Display for GatewayUse {
 }
 
 /// Whom an event of a provider is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EventLevel {
     /// Its stream.
     Keep,

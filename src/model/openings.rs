@@ -11,23 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::RulePlace;
 
 /// Which network a task's commands reach.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum NetworkAccess {
     /// A private loopback, and the services that the task names.
     #[default]
     Closed,
     /// The host's.
     Open,
-}
-
-impl fmt::Display for NetworkAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-        })
-    }
 }
 
 /// A service of the host that commands reach.

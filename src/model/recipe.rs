@@ -94,8 +94,9 @@ impl From<RecipeName> for String {
 }
 
 /// The status of a step, in the runner's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum StepStatus {
     /// It was not begun.
     Pending,

@@ -3,10 +3,24 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantNames};
 
 /// The reaction to a criterion that used up its attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum OnStuck {
     /// End the run and leave everything for the human to look at.
     #[default]
@@ -15,33 +29,28 @@ pub enum OnStuck {
     Skip,
 }
 
-impl fmt::Display for OnStuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stop => "stop",
-            Self::Skip => "skip",
-        })
-    }
-}
-
 /// The reaction to a call that an agent without hooks ran unasked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum UnaskedCalls {
     /// End the run.
     #[default]
     Stop,
     /// Go on: the sandbox holds it.
     Allow,
-}
-
-impl fmt::Display for UnaskedCalls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stop => "stop",
-            Self::Allow => "allow",
-        })
-    }
 }
 
 /// The agent's model and effort in the last attempt at a criterion.
@@ -92,8 +101,21 @@ impl fmt::Display for Escalate {
 }
 
 /// Where checks prove something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ProofMode {
     /// In the proof room, after each iteration and at the end.
     #[default]
@@ -104,29 +126,22 @@ pub enum ProofMode {
     Tree,
 }
 
-impl ProofMode {
-    /// The names of all modes.
-    pub const WORDS: [&str; 3] = ["room", "end", "tree"];
-
-    /// The mode of this name.
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Room, Self::End, Self::Tree].into_iter().find(|mode| mode.to_string() == word)
-    }
-}
-
-impl fmt::Display for ProofMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Room => "room",
-            Self::End => "end",
-            Self::Tree => "tree",
-        })
-    }
-}
-
 /// Where the agent may write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum WriteScope {
     /// Anywhere in the repository that is not protected.
     #[default]
@@ -135,18 +150,22 @@ pub enum WriteScope {
     Task,
 }
 
-impl fmt::Display for WriteScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Workspace => "workspace",
-            Self::Task => "task",
-        })
-    }
-}
-
 /// How the Copilot CLI is driven.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Via {
     /// As a server of the Agent Client Protocol: one process for the whole run.
     #[default]
@@ -155,18 +174,23 @@ pub enum Via {
     Cli,
 }
 
-impl fmt::Display for Via {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Acp => "acp",
-            Self::Cli => "cli",
-        })
-    }
-}
-
 /// The kernel's limits on the agent's commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Tier {
     /// Nothing: only the guard decides.
     #[default]
@@ -187,23 +211,17 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Partial => "partial",
-            Self::Full => "full",
-        })
-    }
-}
-
 /// Which tier a user asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Display, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Sandbox {
     /// The best tier of this machine.
     #[default]
     #[serde(alias = "best-effort")]
+    #[strum(to_string = "auto", serialize = "best-effort")]
     Auto,
     /// The best tier of this machine that is not `off`.
     Required,
@@ -219,31 +237,6 @@ impl Sandbox {
     /// The values that users write, with the older name of `auto` last.
     pub const WORDS: [&'static str; 6] =
         ["auto", "full", "partial", "off", "required", "best-effort"];
-
-    /// The choice that this word names.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "auto" | "best-effort" => Some(Self::Auto),
-            "required" => Some(Self::Required),
-            "full" => Some(Self::Full),
-            "partial" => Some(Self::Partial),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Sandbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Required => "required",
-            Self::Full => "full",
-            Self::Partial => "partial",
-            Self::Off => "off",
-        })
-    }
 }
 
 /// The cost of a prompt.

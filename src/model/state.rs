@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
 
 use super::{CheckResult, Criterion, CriterionKey, Oid, Proof, TestCount, all_passed};
 
@@ -63,7 +64,7 @@ pub enum FirstStatus {
 }
 
 /// The memory of a criterion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriterionState {
     /// The criterion.
     #[serde(flatten)]
@@ -111,8 +112,9 @@ pub struct Blocked {
 }
 
 /// What stands in the way of a criterion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum BlockedKind {
     /// It contradicts its check, or itself.
     Contradiction,
@@ -129,12 +131,7 @@ impl Blocked {
     /// What a line says that has the form `BLOCKED: <kind>: <reason>`.
     pub fn said(line: &str) -> Option<Self> {
         let (kind, reason) = line.strip_prefix("BLOCKED:")?.split_once(':')?;
-        let kind = match kind.trim() {
-            "contradiction" => BlockedKind::Contradiction,
-            "missing" => BlockedKind::Missing,
-            "decision" => BlockedKind::Decision,
-            _ => return None,
-        };
+        let kind = kind.trim().parse().ok()?;
         let reason = reason.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '_');
         let reason = reason.trim_end_matches('.').chars().take(Self::REASON).collect::<String>();
         (!reason.is_empty()).then_some(Self { kind, reason, retried: false, again: false })
@@ -143,12 +140,7 @@ impl Blocked {
 
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            BlockedKind::Contradiction => "contradiction",
-            BlockedKind::Missing => "missing",
-            BlockedKind::Decision => "decision",
-        };
-        write!(f, "{kind}: {}", self.reason)
+        write!(f, "{}: {}", self.kind, self.reason)
     }
 }
 
@@ -225,17 +217,7 @@ impl TaskState {
     /// The entry of a criterion, made on first use.
     pub fn entry(&mut self, key: &CriterionKey) -> &mut CriterionState {
         let at = self.criteria.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
-            self.criteria.push(CriterionState {
-                key: key.clone(),
-                attempts: 0,
-                blocked: false,
-                blocked_by: None,
-                held: None,
-                worked: None,
-                proof: None,
-                holdout: None,
-                iteration: None,
-            });
+            self.criteria.push(CriterionState { key: key.clone(), ..CriterionState::default() });
             self.criteria.len() - 1
         });
         &mut self.criteria[at]

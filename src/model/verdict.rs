@@ -40,8 +40,9 @@ pub enum VerdictResult {
 }
 
 /// The proof of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Proof {
     /// Its own verify command was red before the work and is green now; there is also a commit.
     Check,
@@ -52,17 +53,6 @@ pub enum Proof {
     Commit,
     /// A human accepted work that was held for review.
     Accepted,
-}
-
-impl std::fmt::Display for Proof {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Check => "check",
-            Self::Tree => "tree",
-            Self::Commit => "commit",
-            Self::Accepted => "accepted",
-        })
-    }
 }
 
 /// One thing the judge found.

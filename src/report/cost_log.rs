@@ -78,51 +78,17 @@ impl Reporter for CostLog {
     }
 
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        match &event.kind {
-            EventKind::RunStarted { model, .. } => self.model.clone_from(model),
-            EventKind::PromptSent { iteration, model, premium, .. } => {
-                self.settle(None);
-                if model.is_some() {
-                    self.model.clone_from(model);
-                }
-                self.asked = Some(UnansweredPrompt {
-                    iteration: *iteration,
-                    time: event.time,
-                    premium: *premium,
-                });
+        if let EventKind::RunStarted { model, .. } = &event.kind {
+            self.model.clone_from(model);
+        } else if let EventKind::PromptSent { iteration, model, premium, .. } = &event.kind {
+            self.settle(None);
+            if model.is_some() {
+                self.model.clone_from(model);
             }
-            EventKind::TurnEnded { turn, .. } => self.settle(Some(turn)),
-            EventKind::Notice { .. }
-            | EventKind::BaselineChecked { .. }
-            | EventKind::AgentStarted { .. }
-            | EventKind::WorkerStarted { .. }
-            | EventKind::WorkerHandedIn { .. }
-            | EventKind::IterationStarted { .. }
-            | EventKind::ToolDecided { .. }
-            | EventKind::ToolFinished { .. }
-            | EventKind::RecipeStarted { .. }
-            | EventKind::RecipeProgress { .. }
-            | EventKind::RecipeEnded { .. }
-            | EventKind::CheckFinished { .. }
-            | EventKind::VerdictReached { .. }
-            | EventKind::SignAdded { .. }
-            | EventKind::CriterionBlocked { .. }
-            | EventKind::CriterionSkipped { .. }
-            | EventKind::CriterionHeld { .. }
-            | EventKind::CriterionReopened { .. }
-            | EventKind::TaskCheckFailed { .. }
-            | EventKind::GatewayStarted { .. }
-            | EventKind::ProviderBound { .. }
-            | EventKind::ProviderLeft { .. }
-            | EventKind::ToolsChanged { .. }
-            | EventKind::ProviderCalled { .. }
-            | EventKind::EventPushed { .. }
-            | EventKind::EventsInjected { .. }
-            | EventKind::IterationEnded { .. }
-            | EventKind::StopChecked { .. }
-            | EventKind::Waiting { .. }
-            | EventKind::Activity { .. }
-            | EventKind::RunEnded { .. } => {}
+            let (iteration, premium) = (*iteration, *premium);
+            self.asked = Some(UnansweredPrompt { iteration, time: event.time, premium });
+        } else if let EventKind::TurnEnded { turn, .. } = &event.kind {
+            self.settle(Some(turn));
         }
         Ok(())
     }

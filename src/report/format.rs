@@ -297,14 +297,12 @@ pub(super) fn turn(turn: &Turn) -> String {
 
 /// A finished step of a recipe: `step greet completed`. A step that begins has no line.
 pub(super) fn step(name: &str, status: StepStatus) -> Vec<String> {
-    let word = match status {
-        StepStatus::Pending | StepStatus::Running => return Vec::new(),
-        StepStatus::Completed => "completed",
-        StepStatus::Skipped => "skipped",
-        StepStatus::Failed => "failed",
-        StepStatus::Degraded => "degraded",
-    };
-    vec![format!("  step {} {word}", sentence(name))]
+    match status {
+        StepStatus::Pending | StepStatus::Running => Vec::new(),
+        StepStatus::Completed | StepStatus::Skipped | StepStatus::Failed | StepStatus::Degraded => {
+            vec![format!("  step {} {status}", sentence(name))]
+        }
+    }
 }
 
 /// A verify command and how it went: `` `cargo test` passed, 3.2 s ``.

@@ -69,64 +69,39 @@ impl Reporter for ProgressMd {
     }
 
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        match &event.kind {
-            EventKind::IterationStarted { iteration, criterion, .. } => {
-                self.close();
-                self.open = Some(Open {
-                    iteration: *iteration,
-                    criterion: criterion.clone(),
-                    since: event.began(),
-                    turn: None,
-                });
+        if let EventKind::IterationStarted { iteration, criterion, .. } = &event.kind {
+            self.close();
+            self.open = Some(Open {
+                iteration: *iteration,
+                criterion: criterion.clone(),
+                since: event.began(),
+                turn: None,
+            });
+        } else if let EventKind::TurnEnded { turn, .. } = &event.kind {
+            if let Some(open) = &mut self.open {
+                open.turn = Some((event.time, format::turn(turn)));
             }
-            EventKind::TurnEnded { turn, .. } => {
-                if let Some(open) = &mut self.open {
-                    open.turn = Some((event.time, format::turn(turn)));
-                }
-            }
-            EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
-                let since = self.open.take().map_or(event.time, |open| open.since);
-                let millis = format::millis(since, event.time);
-                let said = format::result(criterion, verdict, evidence, repairs, millis);
-                self.push(event.time, &format!("iteration {iteration}: {said}"));
-            }
-            EventKind::CriterionBlocked { .. }
-            | EventKind::CriterionSkipped { .. }
-            | EventKind::CriterionHeld { .. }
-            | EventKind::CriterionReopened { .. } => {
-                if let Some(line) = format::standing(&event.kind) {
-                    self.push(event.time, &line);
-                }
-            }
-            EventKind::TaskCheckFailed { reason, .. } => {
-                self.push(event.time, &format::task_check_failed(reason));
-            }
-            EventKind::RunStarted { .. }
-            | EventKind::Notice { .. }
-            | EventKind::BaselineChecked { .. }
-            | EventKind::AgentStarted { .. }
-            | EventKind::WorkerStarted { .. }
-            | EventKind::WorkerHandedIn { .. }
-            | EventKind::PromptSent { .. }
-            | EventKind::ToolDecided { .. }
-            | EventKind::ToolFinished { .. }
-            | EventKind::RecipeStarted { .. }
-            | EventKind::RecipeProgress { .. }
-            | EventKind::RecipeEnded { .. }
-            | EventKind::CheckFinished { .. }
-            | EventKind::SignAdded { .. }
-            | EventKind::GatewayStarted { .. }
-            | EventKind::ProviderBound { .. }
-            | EventKind::ProviderLeft { .. }
-            | EventKind::ToolsChanged { .. }
-            | EventKind::ProviderCalled { .. }
-            | EventKind::EventPushed { .. }
-            | EventKind::EventsInjected { .. }
-            | EventKind::IterationEnded { .. }
-            | EventKind::StopChecked { .. }
-            | EventKind::Waiting { .. }
-            | EventKind::Activity { .. }
-            | EventKind::RunEnded { .. } => {}
+        } else if let EventKind::VerdictReached {
+            iteration,
+            criterion,
+            evidence,
+            verdict,
+            repairs,
+        } = &event.kind
+        {
+            let since = self.open.take().map_or(event.time, |open| open.since);
+            let millis = format::millis(since, event.time);
+            let said = format::result(criterion, verdict, evidence, repairs, millis);
+            self.push(event.time, &format!("iteration {iteration}: {said}"));
+        } else if let EventKind::TaskCheckFailed { reason, .. } = &event.kind {
+            self.push(event.time, &format::task_check_failed(reason));
+        } else if let EventKind::CriterionBlocked { .. }
+        | EventKind::CriterionSkipped { .. }
+        | EventKind::CriterionHeld { .. }
+        | EventKind::CriterionReopened { .. } = &event.kind
+            && let Some(line) = format::standing(&event.kind)
+        {
+            self.push(event.time, &line);
         }
         Ok(())
     }

@@ -5,53 +5,19 @@ use crate::model::EventKind;
 
 /// The line for people at a terminal; none for events that only a log is for.
 pub(super) fn for_people(kind: &EventKind) -> Option<String> {
-    match kind {
-        EventKind::GatewayStarted { port, token_file } => {
-            let token = token_file
-                .as_ref()
-                .map_or_else(String::new, |file| format!(", token in {}", sentence(file)));
-            Some(format!("gateway: ws://127.0.0.1:{port}{token}"))
-        }
-        EventKind::ProviderBound { provider, .. } => {
-            Some(format!("provider {} is connected", sentence(provider)))
-        }
-        EventKind::ProviderLeft { provider, reason, .. } => {
-            Some(format!("provider {} has left: {}", sentence(provider), sentence(reason)))
-        }
-        EventKind::EventPushed { provider, text, surfaced: true, .. } => {
-            Some(format!("{}: {}", sentence(provider), sentence(text)))
-        }
-        EventKind::EventPushed { surfaced: false, .. }
-        | EventKind::RunStarted { .. }
-        | EventKind::Notice { .. }
-        | EventKind::BaselineChecked { .. }
-        | EventKind::AgentStarted { .. }
-        | EventKind::WorkerStarted { .. }
-        | EventKind::WorkerHandedIn { .. }
-        | EventKind::IterationStarted { .. }
-        | EventKind::PromptSent { .. }
-        | EventKind::ToolDecided { .. }
-        | EventKind::ToolFinished { .. }
-        | EventKind::RecipeStarted { .. }
-        | EventKind::RecipeProgress { .. }
-        | EventKind::RecipeEnded { .. }
-        | EventKind::TurnEnded { .. }
-        | EventKind::StopChecked { .. }
-        | EventKind::CheckFinished { .. }
-        | EventKind::VerdictReached { .. }
-        | EventKind::SignAdded { .. }
-        | EventKind::CriterionBlocked { .. }
-        | EventKind::CriterionSkipped { .. }
-        | EventKind::CriterionHeld { .. }
-        | EventKind::CriterionReopened { .. }
-        | EventKind::TaskCheckFailed { .. }
-        | EventKind::ToolsChanged { .. }
-        | EventKind::ProviderCalled { .. }
-        | EventKind::EventsInjected { .. }
-        | EventKind::IterationEnded { .. }
-        | EventKind::Waiting { .. }
-        | EventKind::Activity { .. }
-        | EventKind::RunEnded { .. } => None,
+    if let EventKind::GatewayStarted { port, token_file } = kind {
+        let token = token_file
+            .as_ref()
+            .map_or_else(String::new, |file| format!(", token in {}", sentence(file)));
+        Some(format!("gateway: ws://127.0.0.1:{port}{token}"))
+    } else if let EventKind::ProviderBound { provider, .. } = kind {
+        Some(format!("provider {} is connected", sentence(provider)))
+    } else if let EventKind::ProviderLeft { provider, reason, .. } = kind {
+        Some(format!("provider {} has left: {}", sentence(provider), sentence(reason)))
+    } else if let EventKind::EventPushed { provider, text, surfaced: true, .. } = kind {
+        Some(format!("{}: {}", sentence(provider), sentence(text)))
+    } else {
+        None
     }
 }
 

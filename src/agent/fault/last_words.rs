@@ -8,7 +8,6 @@
 //! quotation, a file) is not one. `text` classifies single lines; the caller weighs other
 //! evidence.
 
-use super::fence::fenced;
 use super::pattern::FaultPattern;
 use super::reset::reset_in;
 use super::text::{classify_line, is_marked, statement};
@@ -265,6 +264,24 @@ fn report(lines: &[Line]) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| line.text).collect();
     let text = lines.join("\n");
     text.strip_prefix("Error: ").unwrap_or(&text).to_owned()
+}
+
+/// Which lines are inside a fenced Markdown block, or are a fence; quoted text reports
+/// nothing.
+pub(super) fn fenced(lines: &[&str]) -> Vec<bool> {
+    let mut open: Option<&str> = None;
+    let each = lines.iter().map(|line| {
+        let line = line.trim();
+        let fence = ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence));
+        match (open, fence) {
+            (None, Some(_)) => open = fence,
+            (Some(begun), Some(fence)) if begun == fence => open = None,
+            (Some(_), _) => return true,
+            (None, None) => return false,
+        }
+        true
+    });
+    each.collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! mentions a rate limit is not a failure. `engine` decides how to handle a failure.
 
 mod clock;
-mod fence;
 mod json;
 mod last_words;
 mod pattern;
@@ -16,8 +15,8 @@ mod text;
 use crate::model::{Fault, FaultClass};
 
 pub use clock::next_time;
-use fence::fenced;
 pub use json::classify_json;
+use last_words::fenced;
 pub(super) use last_words::{LastWords, ReportedFault};
 pub use reset::reset_in;
 pub use text::{classify_line, classify_message};

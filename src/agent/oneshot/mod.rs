@@ -7,7 +7,6 @@
 //! `cli_records` reads the records, `turn` watches a prompt.
 
 mod cli_records;
-mod launch;
 mod turn;
 
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use super::records::SessionRecords;
 use super::{Agent, AgentError, Session, SessionTools};
 use crate::model::{AgentIdentity, SessionId};
 
-pub use self::launch::OneShotLaunch;
+pub use self::turn::OneShotLaunch;
 
 /// An agent that runs one process per prompt, and none between prompts.
 pub struct OneShot {

@@ -4,6 +4,8 @@
 //! turn is returned, and everything observed becomes part of the turn.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,6 @@ use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
 use super::cli_records::{self, CliRecords, RecordedCall};
-use super::launch::OneShotLaunch;
 use crate::agent::arguments::is_empty;
 use crate::agent::command::{mcp_config, prepare};
 use crate::agent::fault::explains_loss;
@@ -25,11 +26,13 @@ use crate::agent::records::{SessionRecords, reset_in_logs};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, Closed, ReportedFault, Session, SessionTools, TurnLimits, classify_line, observe,
+    AgentCommand, AgentError, Closed, Gate, OfferedServer, ReportedFault, Session, SessionTools,
+    TurnLimits, classify_line, observe,
 };
+use crate::hooks::Plugin;
 use crate::model::{
-    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
-    Turn, TurnEnd, Usage,
+    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, RunId,
+    SessionId, Turn, TurnEnd, Usage,
 };
 use crate::sys::process::{Ladder, Supervised};
 
@@ -387,6 +390,32 @@ fn broken(error: &AnyDelimiterCodecError) -> String {
         }
         AnyDelimiterCodecError::Io(error) => format!("its output broke: {error}"),
     }
+}
+
+/// Everything needed to start a prompt's process.
+pub struct OneShotLaunch {
+    /// The program, with its own arguments.
+    pub command: AgentCommand,
+    /// Arguments that the run adds.
+    pub extra: Vec<OsString>,
+    /// Variables to set (`Some`) or remove (`None`).
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// The run, whose id marks every process of it.
+    pub run: RunId,
+    /// The repository's root.
+    pub cwd: PathBuf,
+    /// The run's folder, for the records and stderr.
+    pub folder: PathBuf,
+    /// The CLI's home with its session records.
+    pub home: Option<PathBuf>,
+    /// The folder of the CLI's log.
+    pub logs: PathBuf,
+    /// The guard's plugin, verified before each session.
+    pub plugin: Plugin,
+    /// The run's own MCP server, if it offers tools.
+    pub tools: Option<OfferedServer>,
+    /// Decides the agent's tool calls.
+    pub gate: Arc<Gate>,
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@
 mod action;
 mod agent;
 mod diff;
-mod exit;
 mod faults;
 mod play;
 mod prompt_context;
@@ -24,8 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::agent::acp::serve;
 use script::Deaf;
 
-pub use exit::{AgentExit, ScriptedError};
-pub use script::AgentScript;
+pub use script::{AgentExit, AgentScript, ScriptedError};
 
 /// Plays a script for one client until it hangs up or the script ends the process.
 ///

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use super::exit::ScriptedError;
+use super::script::ScriptedError;
 
 /// The counts.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 
-use super::run::write_scope;
+use super::run::word;
 use crate::model::{Tier, WriteScope};
 
 /// The `policy` commands.
@@ -35,11 +35,12 @@ pub(crate) struct PolicyArgs {
     pub(crate) task: Option<String>,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE",
-        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
+        value_parser = word::<WriteScope>())]
     pub(crate) write_scope: Option<WriteScope>,
     /// The tier to decide for [default: the one that a run would have]
     #[arg(long, value_name = "TIER",
-        value_parser = PossibleValuesParser::new(["full", "partial", "off"]).map(tier))]
+        value_parser = PossibleValuesParser::new(["full", "partial", "off"])
+            .try_map(|word| word.parse::<Tier>()))]
     pub(crate) sandbox: Option<Tier>,
     /// Print JSON
     #[arg(long)]
@@ -50,13 +51,4 @@ pub(crate) struct PolicyArgs {
     /// The command
     #[arg(trailing_var_arg = true, value_name = "COMMAND", required_unless_present = "stdin")]
     pub(crate) command: Vec<String>,
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn tier(name: String) -> Tier {
-    match name.as_str() {
-        "full" => Tier::Full,
-        "partial" => Tier::Partial,
-        _ => Tier::Off,
-    }
 }

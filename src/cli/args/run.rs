@@ -2,9 +2,11 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use strum::VariantNames;
 
 use crate::cli::tell_plan::TellPlan;
 use crate::config::{GatewayLayer, Layer, LayerSettings, Span, from_one};
@@ -109,7 +111,7 @@ pub(crate) struct SettingArgs {
     stuck_threshold: Option<NonZeroU32>,
     /// What to do about a stuck criterion: stop the run, or skip the criterion [default: stop]
     #[arg(long, value_name = "ACTION", help_heading = "Limits",
-        value_parser = PossibleValuesParser::new(["stop", "skip"]).map(on_stuck))]
+        value_parser = word::<OnStuck>())]
     on_stuck: Option<OnStuck>,
     /// End a turn that shows no activity for this long [default: 15m]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -130,7 +132,7 @@ pub(crate) struct SettingArgs {
     /// How to run Copilot: `acp`, or `cli` to start `copilot -p` for each iteration if ACP does
     /// not work [default: acp]
     #[arg(long, value_name = "HOW", help_heading = "Agent",
-        value_parser = PossibleValuesParser::new(["acp", "cli"]).map(via))]
+        value_parser = word::<Via>())]
     via: Option<Via>,
     /// Also run the checks in this folder, which the agent never sees, before a criterion counts as
     /// proven: DIR/<task>.md lists them
@@ -168,7 +170,7 @@ pub(crate) struct SettingArgs {
     no_lessons: bool,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
-        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
+        value_parser = word::<WriteScope>())]
     write_scope: Option<WriteScope>,
     /// How the kernel confines the agent's commands: `auto` is the best tier of this machine;
     /// `required`, the meaning of a bare `--sandbox`, is the best one except `off` [default: auto]
@@ -179,8 +181,7 @@ pub(crate) struct SettingArgs {
     /// Where checks run: in the proof room, in the room only at the end, or in your working tree
     /// [default: room]
     #[arg(long, value_name = "PLACE", help_heading = "Verification",
-        value_parser = PossibleValuesParser::new(ProofMode::WORDS)
-            .map(|word| ProofMode::named(&word).unwrap_or_default()))]
+        value_parser = word::<ProofMode>())]
     proof: Option<ProofMode>,
     /// Accept your tool providers on this loopback port during the run [default: 9400, if
     /// it is free]
@@ -196,7 +197,7 @@ pub(crate) struct SettingArgs {
     /// What to do when an agent other than Copilot runs a call without asking: stop the run, or
     /// allow it inside the sandbox `full` [default: stop]
     #[arg(long, value_name = "ACTION", help_heading = "Guard",
-        value_parser = PossibleValuesParser::new(["stop", "allow"]).map(unasked))]
+        value_parser = word::<UnaskedCalls>())]
     unasked: Option<UnaskedCalls>,
 }
 
@@ -275,25 +276,13 @@ impl SettingArgs {
 
 /// Reads how checks or an agent's commands are confined.
 pub(super) fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
-    PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
+    PossibleValuesParser::new(Sandbox::WORDS).try_map(|word| word.parse())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn unasked(word: String) -> UnaskedCalls {
-    if word == "allow" { UnaskedCalls::Allow } else { UnaskedCalls::Stop }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn on_stuck(word: String) -> OnStuck {
-    if word == "skip" { OnStuck::Skip } else { OnStuck::Stop }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-pub(super) fn write_scope(word: String) -> WriteScope {
-    if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn via(word: String) -> Via {
-    if word == "cli" { Via::Cli } else { Via::Acp }
+/// Reads one of the names of a choice.
+pub(super) fn word<T>() -> impl TypedValueParser<Value = T>
+where
+    T: VariantNames + FromStr<Err = strum::ParseError> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|word| word.parse())
 }

@@ -4,25 +4,25 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::last::{end_the_last_run, last_run, put_in_order};
 use super::notices::Untold;
 use super::plan::{excluded, note, revisions, settings};
-use super::run_guards::at_once;
+use super::run_guards::{LEFT_BEHIND, at_once};
 use crate::agent::AgentError;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::second_signal::SecondSignal;
 use crate::cli::{audit, environment, screen};
-use crate::engine::{LESSONS, Resumed};
-use crate::events::run_id_after;
+use crate::engine::{LESSONS, ResumeContext, Resumed, resume};
+use crate::events::{journals, run_id_after};
 use crate::hooks::SESSION_EVENTS;
-use crate::model::RunId;
+use crate::model::{ExitCode, Reporter, RunId};
 use crate::recipe::RecipeError;
 use crate::report::LiveLines;
 use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
+use crate::sys::process::{Sweep, sweep};
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{ExcludesWatch, Identity, Layout};
 
@@ -131,4 +131,38 @@ pub(super) fn make_private(folder: &Path) -> Result<(), Failure> {
         Failure::from(error)
             .hint("the journal is written below .ralph/runs/, so it must be writable")
     })
+}
+
+/// The name of the newest run.
+pub(super) fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let journals = journals(runs).map_err(|error| Failure::new(ExitCode::Write, error))?;
+    let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
+    Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
+}
+
+/// A killed run could not end its agent's tools, which have their own sessions and would continue
+/// to change the tree. We hold the lock, so that run has certainly ended.
+pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let Some(name) = last_run(runs)? else { return Ok(None) };
+    let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
+    if !left.is_empty() {
+        let message = format!("cannot end processes of run {name}: {left:?}");
+        return Err(Failure::new(ExitCode::Locked, message));
+    }
+    let notice = || format!("ended leftover processes of run {name}: {ended:?}");
+    Ok((!ended.is_empty()).then(notice))
+}
+
+/// Cleans up after the last run, before this one has a journal.
+pub(super) fn put_in_order(
+    at: &TaskContext,
+    runs: &Path,
+    identity: Option<&Identity>,
+    reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,
+    resumed: &mut Resumed,
+) -> Result<(), Failure> {
+    let nobody = Identity::of_the_runner();
+    let identity = identity.unwrap_or(&nobody);
+    let aftermath = ResumeContext { repo: &at.place.repo, runs, identity, reporters: &reporters };
+    resume(&aftermath, &at.layout, resumed).map_err(Failure::from)
 }

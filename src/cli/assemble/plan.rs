@@ -1,22 +1,24 @@
 //! A run as far as it can be planned without changing anything: `--dry-run` stops here.
 
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::thread;
 
 use crate::agent::AgentCommand;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
-use crate::cli::launch;
 use crate::cli::mcp::{has_changed, memory, open_digest};
 use crate::cli::named_criterion::named;
 use crate::cli::print::complain;
 use crate::cli::tier::{self, Chosen};
 use crate::cli::told::read_state;
+use crate::cli::{holdout, launch, openings};
 use crate::config::{LayerSettings, Settings, resolve};
-use crate::engine::{Limits, OnFatal, ready, require_checks};
+use crate::engine::{GuardRules, Limits, OnFatal, ready, require_checks};
+use crate::guard::{Approval, Rules};
 use crate::mcp::MemorySources;
-use crate::model::{Criterion, ExitCode, GatewayUse, ProofMode, Task, TaskState};
+use crate::model::{Criterion, ExitCode, GatewayUse, ProofMode, Task, TaskState, Tier};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, TASK};
 
@@ -200,4 +202,40 @@ pub(in crate::cli) fn templates(place: &RepoContext) -> Result<Templates, Failur
     let folder = place.templates();
     let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };
     Ok(loaded?)
+}
+
+/// The rules of the run's guard, which are compiled once to see that they can be.
+pub(in crate::cli) fn rules(
+    at: &TaskContext,
+    settings: &Settings,
+    preflight: &Preflight,
+    tier: Tier,
+    scratch: &Path,
+) -> Result<GuardRules, Failure> {
+    let home = etcetera::home_dir().ok();
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
+    let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
+    let rules = GuardRules {
+        workspace: at.place.root().to_owned(),
+        task_dir: at.folder.dir.clone(),
+        tier,
+        home,
+        tmp: scratch.join("tmp"),
+        write_scope: settings.write_scope,
+        allow: settings.allow.clone(),
+        protect: settings.protect.clone(),
+        human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        marked: preflight.marked.iter().map(|path| at.place.root().join(path)).collect(),
+        readable: openings::readable(settings, at.place.root()),
+        hidden: holdout::hidden(settings, &at.place.cwd).collect(),
+        visible: openings::visible(settings, at.place.root())?,
+        network: settings.network,
+        network_for: settings.network_for.clone(),
+        started: std::time::SystemTime::now(),
+        rules: compiled.map_err(invalid)?,
+        approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
+    };
+    // An invalid glob or command is reported now, not in the first iteration.
+    rules.policy().map_err(invalid)?;
+    Ok(rules)
 }

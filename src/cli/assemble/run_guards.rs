@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::process::Child;
 
-use super::last::LEFT_BEHIND;
 use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
 use crate::cli::gc::Heartbeat;
@@ -20,6 +20,9 @@ use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
 use crate::verify::ExcludesWatch;
+
+/// Time limit for ending the processes of the last run.
+pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// Guards that must live as long as the run.
 pub(in crate::cli) struct RunGuards {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::args::CiArgs;
 use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
-use crate::cli::step::to_file;
+use crate::cli::print::to_file;
 use crate::model::{ExitCode, Oid};
 use crate::verify::{BundleLimits, BundleRefs, Layout, take_bundle};
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::gateway::{CallOutcome, GatewayEvent, PushLevel, PushedEvent};
+use crate::gateway::{CallOutcome, GatewayEvent, PushedEvent};
+use crate::model::EventLevel;
 
 /// The lines of an event. An injected push has two.
 pub(super) fn json_lines(event: &GatewayEvent) -> Vec<Value> {
@@ -52,11 +53,11 @@ fn push_lines(push: &PushedEvent) -> Vec<Value> {
         "event": "push",
         "session": push.session,
         "provider": push.provider,
-        "level": push.level.name(),
+        "level": push.level,
         "text": push.text,
         "stream": push.stream,
         "metadata": push.metadata,
-        "surfaced": push.level != PushLevel::Keep,
+        "surfaced": push.level != EventLevel::Keep,
         "injected": push.injected.is_some(),
     })];
     lines.extend(
@@ -88,13 +89,7 @@ pub(super) fn plain_line(event: &GatewayEvent) -> String {
             }
         }
         GatewayEvent::Pushed(push) => {
-            format!(
-                "{} → {} ({}): {}",
-                push.provider,
-                push.stream,
-                push.level.name(),
-                shorten(&push.text)
-            )
+            format!("{} → {} ({}): {}", push.provider, push.stream, push.level, shorten(&push.text))
         }
         GatewayEvent::ToolsChanged { session, tools } if tools.is_empty() => {
             format!("{session} has no tools")

@@ -11,7 +11,6 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::contract::{Contract, refuse};
 use super::hook_context::HookContext;
 use super::xpia::find_defender;
 use crate::cli::environment::{self, NESTED};
@@ -297,4 +296,17 @@ fn script_command(path: &Path) -> Command {
     let mut command = Command::new("python3");
     command.arg(path);
     command
+}
+
+/// By whose contract a call is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contract {
+    /// The wrapper's: where a stack of hooks is asked there is an object, `{}` for no decision.
+    Wrapper,
+    /// The adapter's: a call that may run is answered with nothing.
+    Adapter,
+}
+
+pub(super) fn refuse(why: &str) -> String {
+    blocked(&format!("{why}. Nothing ran."))
 }

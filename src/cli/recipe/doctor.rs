@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::output::code;
 use super::setup::bridge;
+use super::setup::code;
 use crate::cli::args::RecipeDoctorArgs;
 use crate::cli::failure::Failure;
 use crate::cli::paths;

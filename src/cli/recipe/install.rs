@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::output::{code, error_json, explain, runner_json};
 use super::setup::{bridge, end_now, run_name};
+use super::setup::{code, error_json, explain, runner_json};
 use crate::cli::args::InstallRunnerArgs;
 use crate::cli::ask::agreed;
 use crate::cli::failure::Failure;

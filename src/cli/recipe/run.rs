@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::output::{code, error_json, explain, runner_json};
 use super::setup::{bridge, end_now, run_name};
+use super::setup::{code, error_json, explain, runner_json};
 use crate::cli::args::RunRecipeArgs;
 use crate::cli::failure::Failure;
 use crate::cli::print::{complain, say, say_json};
 use crate::cli::runtime::runtime;
 use crate::cli::{environment, guardian, launch, paths};
-use crate::model::{ExitCode, RecipeName, RunId, StepStatus};
+use crate::model::{ExitCode, RecipeName, RunId};
 use crate::recipe::{
     AutoStage, Bridge, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner,
     ShowProgress, read_line,
@@ -191,7 +191,7 @@ fn tell(
     for step in &report.steps {
         let why = step.error.trim().lines().next().unwrap_or_default();
         let why = if why.is_empty() { String::new() } else { format!("  {why}") };
-        let line = format!("{:<10} {}{why}", word(step.status), step.step_id);
+        let line = format!("{:<10} {}{why}", step.status, step.step_id);
         say(&line);
     }
     match &report.error {
@@ -219,17 +219,6 @@ fn object(
         "runner": runner_json(runner),
         "error": error_json(error),
     })
-}
-
-fn word(status: StepStatus) -> &'static str {
-    match status {
-        StepStatus::Pending => "pending",
-        StepStatus::Running => "running",
-        StepStatus::Completed => "completed",
-        StepStatus::Skipped => "skipped",
-        StepStatus::Failed => "failed",
-        StepStatus::Degraded => "degraded",
-    }
 }
 
 impl From<RecipeError> for Failure {

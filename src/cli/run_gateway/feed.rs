@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::budget::KeepBudget;
 use crate::engine::InjectedEvent;
 use crate::events::Emitter;
-use crate::gateway::{CallOutcome, GatewayEvent, PushLevel, PushedEvent, plain_text};
+use crate::gateway::{CallOutcome, GatewayEvent, PushedEvent, plain_text};
 use crate::guard::Redactor;
 use crate::model::{EventKind, EventLevel, Record as _, RecordError};
 use crate::report::count;
@@ -106,7 +106,7 @@ impl Feed {
         let metadata = push.metadata.map(Value::Object);
         let more = metadata.as_ref().map_or(0, |it| it.to_string().len());
         let size = push.text.len() + push.stream.len() + more;
-        let for_agent = push.level == PushLevel::Inject;
+        let for_agent = push.level == EventLevel::Inject;
         let mut state = self.lock();
         if !state.budget.takes(size, self.began.elapsed()) {
             let first = add(&mut state.dropped, &push.provider) == 1;
@@ -123,7 +123,7 @@ impl Feed {
             }
             return;
         }
-        let surfaced = push.level != PushLevel::Keep && state.surfaced < SURFACED;
+        let surfaced = push.level != EventLevel::Keep && state.surfaced < SURFACED;
         state.surfaced += u32::from(surfaced);
         let injected = push.injected.is_some() && state.waiting.len() < WAITING;
         if for_agent && !injected {
@@ -131,7 +131,7 @@ impl Feed {
         }
         drop(state);
         // A text that is only kept is data.
-        let shown = push.level != PushLevel::Keep;
+        let shown = push.level != EventLevel::Keep;
         let mut text = if shown { plain_text(&push.text) } else { push.text };
         text.truncate(text.floor_char_boundary(LOOKED_AT.min(text.len())));
         let left_out = || Value::String(format!("[… {more} bytes left out …]"));
@@ -145,7 +145,7 @@ impl Feed {
         self.tell(EventKind::EventPushed {
             provider: push.provider,
             stream: push.stream,
-            level: level(push.level),
+            level: push.level,
             text,
             metadata,
             surfaced,
@@ -258,14 +258,6 @@ fn called(id: Option<String>, tool: String, outcome: &CallOutcome) -> EventKind 
         Err(failure) => (Some(plain_text(&failure.to_string())), 0),
     };
     EventKind::ProviderCalled { id, tool, error, bytes }
-}
-
-fn level(level: PushLevel) -> EventLevel {
-    match level {
-        PushLevel::Keep => EventLevel::Keep,
-        PushLevel::Surface => EventLevel::Surface,
-        PushLevel::Inject => EventLevel::Inject,
-    }
 }
 
 #[cfg(test)]

@@ -74,18 +74,7 @@ pub(super) fn told(event: &Event) -> String {
             let ticked = summary.criteria.iter().filter(|criterion| criterion.checked).count();
             format!("run ended {exit_code}: {outcome:?}, {ticked} ticked")
         }
-        other @ (EventKind::RunStarted { .. }
-        | EventKind::AgentStarted { .. }
-        | EventKind::WorkerStarted { .. }
-        | EventKind::WorkerHandedIn { .. }
-        | EventKind::ToolDecided { .. }
-        | EventKind::GatewayStarted { .. }
-        | EventKind::ProviderBound { .. }
-        | EventKind::ProviderLeft { .. }
-        | EventKind::ToolsChanged { .. }
-        | EventKind::ProviderCalled { .. }
-        | EventKind::ToolFinished { .. }
-        | EventKind::Activity { .. }) => other.name().to_owned(),
+        other => other.name().to_owned(),
     };
     format!("{at:>4} {what}")
 }

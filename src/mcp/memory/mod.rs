@@ -3,19 +3,20 @@
 //! Invariant: nothing is written, and no path leaves a memory folder, whatever its name or links.
 
 mod files;
-mod search;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
 
-pub use self::files::MemoryPlace;
 use self::files::Read;
 use super::arguments::{Arguments, schema};
 use super::tools::{Call, Tool, ToolAnswer, Tools, bounded};
 use crate::guard::Redactor;
+
+pub use self::files::MemoryPlace;
 
 /// The file that is read if none is named.
 const INDEX: &str = "MEMORY.md";
@@ -67,7 +68,7 @@ impl MemoryTools {
             return Ok(format!("No memory directory: {}", places.collect::<Vec<_>>().join(", ")));
         }
         let texts = folders.iter().flat_map(files::texts);
-        let found = search::search(query, texts);
+        let found = search(query, texts);
         if found.is_empty() {
             return Ok(format!("No memory entries found for \"{query}\""));
         }
@@ -178,6 +179,43 @@ pub fn usual_places(root: &std::path::Path, config: Option<PathBuf>) -> MemorySo
     let prefs = std::iter::once(MemoryPlace::inside(own.join("USER.md"), root))
         .chain(config.iter().map(|config| MemoryPlace::trusted(config.join("USER.md"))));
     MemorySources { folders: folders.collect(), prefs: prefs.collect(), bridge_names: false }
+}
+
+/// A line with some of the words.
+#[derive(Clone, Debug, PartialEq)]
+struct Hit {
+    file: String,
+    score: f64,
+    line: String,
+}
+
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] (score: {:.2}) {}", self.file, self.score, self.line)
+    }
+}
+
+/// The lines with at least one word of the query, best first; equal ones keep their order. The
+/// score is the share of the query's words that the line has, in any case.
+fn search(query: &str, files: impl IntoIterator<Item = (String, String)>) -> Vec<Hit> {
+    let query = query.to_lowercase();
+    let mut words: Vec<&str> = query.split_whitespace().collect();
+    words.sort_unstable();
+    words.dedup();
+    let mut hits = Vec::new();
+    for (file, text) in files {
+        for line in text.lines() {
+            let lower = line.to_lowercase();
+            let found = words.iter().filter(|word| lower.contains(**word)).count();
+            if found > 0 {
+                #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+                let score = found as f64 / words.len() as f64;
+                hits.push(Hit { file: file.clone(), score, line: line.to_owned() });
+            }
+        }
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+    hits
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Bench {
     }
 
     /// Lets a provider push this text; returns the text in the journal.
-    fn push(&self, level: PushLevel) -> String {
+    fn push(&self, level: EventLevel) -> String {
         self.push_to(TOLD.to_owned(), level);
         match self.last() {
             EventKind::EventPushed { text, .. } => text,
@@ -36,7 +36,7 @@ impl Bench {
         }
     }
 
-    fn push_to(&self, stream: String, level: PushLevel) {
+    fn push_to(&self, stream: String, level: EventLevel) {
         self.feed.take(GatewayEvent::Pushed(PushedEvent {
             session: "s".to_owned(),
             provider: "p".to_owned(),
@@ -44,7 +44,7 @@ impl Bench {
             text: TOLD.to_owned(),
             stream,
             metadata: None,
-            injected: (level == PushLevel::Inject).then(|| TOLD.to_owned()),
+            injected: (level == EventLevel::Inject).then(|| TOLD.to_owned()),
         }));
     }
 
@@ -58,10 +58,10 @@ impl Bench {
 #[tokio::test]
 async fn events_for_people_and_the_agent_are_cleaned_and_kept_ones_are_data() {
     let bench = Bench::new();
-    assert_eq!(bench.push(PushLevel::Keep), TOLD);
-    assert_eq!(bench.push(PushLevel::Surface), PLAIN);
+    assert_eq!(bench.push(EventLevel::Keep), TOLD);
+    assert_eq!(bench.push(EventLevel::Surface), PLAIN);
     assert_eq!(bench.feed.take_events(), []);
-    assert_eq!(bench.push(PushLevel::Inject), PLAIN);
+    assert_eq!(bench.push(EventLevel::Inject), PLAIN);
     let [event] = bench.feed.take_events().try_into().expect("one event");
     assert_eq!((event.text.as_str(), event.stream.as_str()), (PLAIN, PLAIN));
 }
@@ -69,7 +69,7 @@ async fn events_for_people_and_the_agent_are_cleaned_and_kept_ones_are_data() {
 #[tokio::test]
 async fn the_name_of_a_stream_counts_like_a_text() {
     let bench = Bench::new();
-    bench.push_to("s".repeat(17 << 20), PushLevel::Keep);
+    bench.push_to("s".repeat(17 << 20), EventLevel::Keep);
     let EventKind::Notice { message } = bench.last() else { panic!("it was kept") };
     assert!(message.contains("more than a run keeps"), "{message}");
 }
