@@ -18,7 +18,8 @@ use self::claim::{Claim, claim, make_private};
 use self::jobs::jobs;
 pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{
-    RunPlan, has_checks, limits, note, preflight, revisions, rules, settings, startable, templates,
+    RunPlan, has_checks, limits, note, preflight, revisions, run_policy, settings, startable,
+    templates,
 };
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
@@ -210,17 +211,18 @@ async fn finish(
     let Prepared { mut claim, plan, jobs, gateway, scratch, beat, recording, walls, .. } = ready;
     let (signing, clock) = (ready.signing, ready.clock);
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command, memory, on_fatal, only, .. } =
-        plan;
+    let RunPlan { task, mut settings, preflight, templates, command, memory, .. } = plan;
+    let (on_fatal, only) = (plan.on_fatal, plan.only);
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
     let committer = committer(claim.identity.take(), &signing);
-    let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
-    rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
-    let recipes = recipes(&claim, &task, &mount, &committer.variables, &rules.tmp).await?;
+    settings.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
+    let policy = run_policy(&at, &settings, &preflight, walls.tier(), scratch.path())?;
+    let tmp = scratch.path().join("tmp");
+    let recipes = recipes(&claim, &task, &mount, &committer.variables, &tmp).await?;
     notices.splice(0..0, notices::notices(&preflight, &settings, &command, committer.notice)?);
     notices.extend(at.remarks(&task));
     notices.extend(signing.notice().map(str::to_owned));
@@ -230,7 +232,7 @@ async fn finish(
     let tools = run_tools::start(memory, providers, claim.depth, &gate, places);
     let tools = or_notice(tools.await, &mut notices);
     let start = launch::starter(Start {
-        environment: launch::limited(&settings, command.kind, &rules.tmp, &committer.variables)?,
+        environment: launch::limited(&settings, command.kind, &tmp, &committer.variables)?,
         plugin: mount.plugin,
         run: claim.run.clone(),
         cwd: at.place.root().to_owned(),
@@ -263,7 +265,7 @@ async fn finish(
         folder: at.folder,
         preflight,
         identity: committer.identity,
-        rules,
+        policy,
         limits: Limits { on_fatal, ..limits(&settings) },
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,

@@ -36,7 +36,7 @@ pub(super) fn dry_run(
 ) -> Result<u8, Failure> {
     let plan = &RunPlan::of(at, args)?;
     let RunPlan { task, settings, preflight, command, chosen, .. } = plan;
-    assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
+    assemble::run_policy(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     let state = super::told::read_state(at)?;
     assemble::has_checks(at, task, settings, &state)?;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::agent::AgentError;
-use crate::guard::PolicyError;
 use crate::model::{ExitCode, Obstacle, Oid, RecordError};
 use crate::prompt::PromptError;
 use crate::recipe::RecipeError;
@@ -41,9 +40,6 @@ pub enum EngineError {
     /// A prompt cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    /// The guard's rules are invalid.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
     /// The sandbox cannot be started or ended.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -91,8 +87,7 @@ impl EngineError {
             | Self::StateBroken { .. }
             | Self::Journal(_)
             | Self::Damaged { .. }
-            | Self::Prompt(_)
-            | Self::Policy(_) => Obstacle::Invalid,
+            | Self::Prompt(_) => Obstacle::Invalid,
             Self::Verify(VerifyError::Io { .. }) => Obstacle::Write,
             Self::Verify(VerifyError::Glob { .. }) => Obstacle::Invalid,
             Self::Verify(error) if error.cannot_write() => Obstacle::Write,
@@ -156,7 +151,7 @@ impl EngineError {
                 Some("run `ralph-copilot doctor` to see which sandbox works on this machine".into())
             }
             Self::Agent(error) => error.hint(),
-            Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
+            Self::Prompt(_) | Self::Journal(_) => None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! One iteration, on one screen: open a session, take the checkpoint, run the turn, evaluate
 //! it, and handle a failure of the agent.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use super::evaluate::Evaluated;
@@ -8,6 +10,8 @@ use super::iteration::{Completion, Iteration, TurnResult};
 use super::ledger::Ledger;
 use super::run::Run;
 use super::{EngineError, FailureCounts};
+use crate::agent::Focus;
+use crate::guard::TickRule;
 use crate::model::{
     Criterion, CriterionKey, EventKind, FaultClass, Oid, Outcome, Record as _, Task, Turn,
 };
@@ -181,7 +185,10 @@ impl Ledger {
     pub(super) fn focus_guard(&self, iteration: &Iteration) -> Result<(), EngineError> {
         let parts = &self.parts;
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
-        parts.gate.focus(parts.rules.policy_for(iteration.number, criterion, named)?)?;
+        let mut policy = parts.policy.clone();
+        policy.protect_paths = named.map(|path| policy.workspace.join(path)).collect();
+        policy.focus = Some(TickRule { mark: criterion.mark });
+        parts.gate.focus(Focus { iteration: iteration.number, policy: Arc::new(policy) })?;
         let (name, key) = (parts.layout.task().to_owned(), criterion.key.clone());
         parts.gate.follow(Box::new(move |bytes| {
             task::find(&task::parse(&name, bytes), &key).map(|found| found.mark)

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::EngineError;
 use super::cancellable_checks::CancellableChecks;
 use super::crew::Earlier;
 use super::decide::{Limits, Spent};
-use super::{EngineError, GuardRules};
 use crate::agent::{AgentKind, Denials, Gate};
 use crate::events::Emitter;
+use crate::guard::Policy;
 use crate::model::{
     CheckResult, CriterionKey, Finding, Oid, Outcome, Proof, ProofMode, TaskState, Tier, Usage,
 };
@@ -61,8 +62,8 @@ pub struct LedgerParts {
     pub preflight: Preflight,
     /// Who commits.
     pub identity: Identity,
-    /// The guard's rules.
-    pub rules: GuardRules,
+    /// The guard's policy without a criterion in focus.
+    pub policy: Policy,
     /// The run's limits.
     pub limits: Limits,
     /// The time limit of one verify command.

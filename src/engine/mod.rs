@@ -17,7 +17,6 @@ mod error;
 mod evaluate;
 mod evidence;
 mod finish;
-mod guard_rules;
 mod handed_in;
 mod harness;
 mod held;
@@ -63,7 +62,6 @@ pub use decide::{
 };
 pub use error::EngineError;
 pub use finish::steps_now;
-pub use guard_rules::GuardRules;
 pub use held::orphaned_work;
 pub use ledger::{BaselineRun, HoldOut, LedgerParts, LessonUse, NextCommands};
 pub use lessons::{LESSONS, lesson_about, lessons_for};

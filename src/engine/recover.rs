@@ -261,12 +261,6 @@ mod tests {
         Fault::new(class, "it said so")
     }
 
-    fn advised(class: FaultClass, retry: u32, most: Option<u32>) -> (RecoveryAction, u64) {
-        let allowed = RetryLimits { most, fallback: false };
-        let advice = advise(&fault(class), retry, &allowed, NOW);
-        (advice.action, advice.wait.as_secs())
-    }
-
     /// The decisions of a run after the same failure again and again, until it gives up.
     fn recoveries(fault: &Fault, policy: &RetryPolicy) -> (Vec<Recovery>, Outcome) {
         let (mut done, mut failures) = (Vec::new(), FailureCounts::default());
@@ -277,35 +271,6 @@ mod tests {
             }
             assert!(done.len() < 100, "it goes on without end");
         }
-    }
-
-    #[test]
-    fn each_class_is_tried_again_as_often_as_it_is_worth() {
-        use RecoveryAction::{Abort, Fail, Retry, Skip, Wait};
-        for (class, most, expected) in [
-            (
-                FaultClass::RateLimit,
-                None,
-                &[(Wait, 30), (Wait, 60), (Wait, 120), (Wait, 240), (Wait, 300), (Wait, 300)][..],
-            ),
-            (FaultClass::RateLimit, Some(2), &[(Wait, 30), (Wait, 60), (Fail, 0)]),
-            (FaultClass::Network, None, &[(Retry, 5), (Retry, 15), (Retry, 30), (Fail, 0)]),
-            (FaultClass::Network, Some(1), &[(Retry, 5), (Fail, 0)]),
-            (FaultClass::Transient, None, &[(Retry, 5), (Retry, 15), (Fail, 0)]),
-            (FaultClass::Transient, Some(0), &[(Fail, 0)]),
-            (FaultClass::Auth, None, &[(Fail, 0)]),
-            (FaultClass::NotFound, None, &[(Fail, 0)]),
-            (FaultClass::ModelUnavailable, None, &[(Fail, 0)]),
-            (FaultClass::FileNotFound, None, &[(Skip, 0)]),
-            (FaultClass::PermissionDenied, None, &[(Skip, 0)]),
-            (FaultClass::Fatal, None, &[(Abort, 0)]),
-        ] {
-            for (retry, step) in (0..).zip(expected) {
-                assert_eq!(advised(class, retry, most), *step, "{class:?} {retry} of {most:?}");
-            }
-        }
-        assert_eq!(advised(FaultClass::RateLimit, u32::MAX, None).1, 300);
-        assert_eq!(advised(FaultClass::Died, u32::MAX, None), (Fail, 0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::limits::{FRAME_SIZE, RESULT_SIZE};
 use super::problem::{ErrorCode, Problem};
-use super::surrogates::whole_letters;
+use crate::model::whole_letters;
 
 /// Longest type that an error repeats.
 const REPEATED: usize = 256;

@@ -31,7 +31,6 @@ mod sessions;
 mod socket;
 mod state;
 mod stranger;
-mod surrogates;
 mod table;
 #[cfg(test)]
 mod tests;

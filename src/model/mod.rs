@@ -27,6 +27,7 @@ mod redact;
 mod reporter;
 mod setting;
 mod state;
+mod surrogates;
 mod task;
 mod turn;
 mod verdict;
@@ -66,6 +67,7 @@ pub use state::{
     Blocked, BlockedKind, CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState,
     forget_tests, tests_are_there,
 };
+pub use surrogates::whole_letters;
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
 pub use turn::{
     CallStatus, ClockTime, ContextFill, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn,

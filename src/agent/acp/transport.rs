@@ -21,6 +21,7 @@ use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 
 use super::updates::Updates;
 use crate::agent::wire_log::{Way, WireLog};
+use crate::model::whole_letters;
 
 /// Longest line, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -89,8 +90,8 @@ async fn read<R: AsyncRead + Unpin>(
                 if first && let Some(at) = first_message(&text) {
                     text = text[at..].to_owned().into();
                 }
-                if let Some(whole) = without_lone_surrogates(&text) {
-                    text = whole.into();
+                if let Some(whole) = whole_letters(text.as_bytes()) {
+                    text = String::from_utf8_lossy(&whole).into_owned().into();
                 }
                 match sort(&text, &updates) {
                     Line::Update => {
@@ -138,34 +139,6 @@ fn first_message(text: &str) -> Option<usize> {
         message.is_ok_and(|it| it.method.is_some() || it.id.is_some())
     };
     text.match_indices('{').take(8).find(begins).map(|(at, _)| at)
-}
-
-/// The text with U+FFFD for each escape of half a surrogate pair, which JavaScript's strings can
-/// hold and JSON's cannot; `None` if there is none.
-fn without_lone_surrogates(text: &str) -> Option<String> {
-    let unit = |at: usize| {
-        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let mut lone = Vec::new();
-    let mut at = 0;
-    while let Some(next) = text[at..].find('\\') {
-        at += next;
-        at += match (unit(at), unit(at + 6)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
-            (Some(0xD800..=0xDFFF), _) => {
-                lone.push(at);
-                6
-            }
-            // Another escape, such as that of a backslash.
-            _ => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-        };
-    }
-    let mut whole = text.to_owned();
-    for at in &lone {
-        whole.replace_range(at..&(at + 6), "\\ufffd");
-    }
-    (!lone.is_empty()).then_some(whole)
 }
 
 fn sort(text: &str, updates: &Updates) -> Line {

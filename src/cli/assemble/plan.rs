@@ -13,10 +13,10 @@ use crate::cli::named_criterion::named;
 use crate::cli::print::complain;
 use crate::cli::tier::{self, Chosen};
 use crate::cli::told::read_state;
-use crate::cli::{holdout, launch, openings};
+use crate::cli::{holdout, launch, policy};
 use crate::config::{LayerSettings, Settings, resolve};
-use crate::engine::{GuardRules, Limits, OnFatal, ready, require_checks};
-use crate::guard::{Approval, Rules};
+use crate::engine::{Limits, OnFatal, ready, require_checks};
+use crate::guard::Policy;
 use crate::mcp::MemorySources;
 use crate::model::{Criterion, ExitCode, GatewayUse, ProofMode, Task, TaskState, Tier};
 use crate::prompt::Templates;
@@ -204,38 +204,21 @@ pub(in crate::cli) fn templates(place: &RepoContext) -> Result<Templates, Failur
     Ok(loaded?)
 }
 
-/// The rules of the run's guard, which are compiled once to see that they can be.
-pub(in crate::cli) fn rules(
+/// The policy of the run's guard, without a criterion in focus.
+pub(in crate::cli) fn run_policy(
     at: &TaskContext,
     settings: &Settings,
     preflight: &Preflight,
     tier: Tier,
     scratch: &Path,
-) -> Result<GuardRules, Failure> {
-    let home = etcetera::home_dir().ok();
-    let invalid = |error| Failure::new(ExitCode::Invalid, error);
-    let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
-    let rules = GuardRules {
-        workspace: at.place.root().to_owned(),
-        task_dir: at.folder.dir.clone(),
-        tier,
-        home,
-        tmp: scratch.join("tmp"),
-        write_scope: settings.write_scope,
-        allow: settings.allow.clone(),
-        protect: settings.protect.clone(),
-        human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
-        marked: preflight.marked.iter().map(|path| at.place.root().join(path)).collect(),
-        readable: openings::readable(settings, at.place.root()),
-        hidden: holdout::hidden(settings, &at.place.cwd).collect(),
-        visible: openings::visible(settings, at.place.root())?,
-        network: settings.network,
-        network_for: settings.network_for.clone(),
-        started: std::time::SystemTime::now(),
-        rules: compiled.map_err(invalid)?,
-        approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
-    };
-    // An invalid glob or command is reported now, not in the first iteration.
-    rules.policy().map_err(invalid)?;
-    Ok(rules)
+) -> Result<Policy, Failure> {
+    let root = at.place.root();
+    let mut policy = policy::rules(Policy::new(root, &at.folder.dir), settings)?;
+    policy.tier = tier;
+    policy.tmp = Some(scratch.join("tmp"));
+    policy.human = preflight.human.paths().map(|path| root.join(path)).collect();
+    policy.marked = preflight.marked.iter().map(|path| root.join(path)).collect();
+    policy.hidden = holdout::hidden(settings, &at.place.cwd).collect();
+    policy.started = Some(std::time::SystemTime::now());
+    Ok(policy)
 }

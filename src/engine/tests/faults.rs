@@ -22,15 +22,6 @@ fn limited(seconds: u64) -> Act {
     })
 }
 
-fn lost() -> AgentError {
-    AgentError::Lost {
-        operation: "session/new",
-        why: "its process ended".into(),
-        stderr: "error: rate limit".into(),
-        class: FaultClass::Died,
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_waited_for_then_the_run_ends_with_the_time_to_go_on() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
@@ -174,22 +165,6 @@ async fn work_that_is_whole_counts_even_if_the_agent_dies_over_it() {
     let mut scene = TestRun::new(TASK, vec![dying, honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dead_agent_is_never_waited_for_whatever_its_last_words_were() {
-    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
-    scene.script().closed_doors.push_back(lost());
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    assert_eq!(scene.script().starts, 2, "its words were of a rate limit, and it was dead");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_let_go_of_a_session_is_stopped_before_anything_is_looked_at() {
-    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
-    scene.script().clings = 1;
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    assert_eq!(scene.counts(), (2, 2));
 }
 
 #[tokio::test(start_paused = true)]

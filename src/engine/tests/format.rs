@@ -15,16 +15,8 @@ pub(super) fn told(event: &Event) -> String {
                 .collect();
             format!("baseline: {}", checks.join(", "))
         }
-        EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
-            format!("iteration {iteration}: {}, attempt {attempt}", criterion.text)
-        }
         EventKind::PromptSent { again, .. } => {
             format!("prompt{}", if *again { " again" } else { "" })
-        }
-        EventKind::RecipeStarted { recipe, .. } => format!("recipe: {recipe}"),
-        EventKind::RecipeProgress { step, status, .. } => format!("step: {step} {status:?}"),
-        EventKind::RecipeEnded { error, .. } => {
-            format!("recipe ended: {:?}", error.as_ref().map(|error| &error.kind))
         }
         EventKind::TurnEnded { turn, .. } => {
             let fault = turn.fault.as_ref().map(|fault| format!(", {:?}", fault.class));
@@ -46,21 +38,6 @@ pub(super) fn told(event: &Event) -> String {
                 .trim_end_matches([' ', ','])
                 .to_owned()
         }
-        EventKind::SignAdded { sign, .. } => format!("sign: {sign}"),
-        EventKind::CriterionBlocked { criterion, then, kept, .. } => {
-            format!("blocked: {}, {then}, {}", criterion.text, kept.as_deref().unwrap_or("-"))
-        }
-        EventKind::CriterionSkipped { criterion, reason, .. } => {
-            format!("skipped: {}, {reason}", criterion.text)
-        }
-        EventKind::CriterionHeld { criterion, kept, reason } => {
-            format!("held: {}, {kept}, {reason}", criterion.text)
-        }
-        EventKind::CriterionReopened { criterion, reason } => {
-            format!("reopened: {}, {reason}", criterion.text)
-        }
-        EventKind::TaskCheckFailed { reason, .. } => format!("the task's check: {reason}"),
-        EventKind::EventPushed { provider, text, .. } => format!("event: {provider} {text}"),
         EventKind::EventsInjected { with, providers, .. } => {
             format!("injected: {with:?} {}", providers.join(" "))
         }

@@ -12,19 +12,6 @@ use crate::model::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn an_honest_run_from_the_first_event_to_the_last() {
-    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    insta::assert_snapshot!(scene.told());
-    assert_eq!(scene.dirt(), "");
-    assert_eq!(scene.counts(), (1, 1));
-    let prompts = scene.script().prompts.clone();
-    assert!(prompts[0].contains("one") && !prompts[0].starts_with('/'));
-    let journal = std::fs::read_to_string(&scene.journal).expect("journal");
-    assert_eq!(journal.lines().count(), scene.events.lock().expect("events").len());
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_last_attempt_has_another_model_and_the_next_criterion_the_usual_one() {
     let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
     acts.push(honest("two"));
@@ -180,18 +167,6 @@ async fn a_turn_that_the_cli_cuts_off_for_its_credits_is_a_limit_and_no_failed_a
     let limit = Limit::AiCredits;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
     assert!(!scene.told().contains("verdict: Fail"), "{}", scene.told());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
-    let mut scene =
-        TestRun::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.request(15))]);
-    assert_eq!(scene.run().await, Ok(Outcome::Interrupted { signal: 15 }));
-    let told = scene.told();
-    assert!(only(&told, &["verdict"]).is_empty(), "{told}");
-    assert!(told.trim_end().ends_with("0 ticked") && told.contains("run ended 143"), "{told}");
-    let state = scene.place.read("tasks/demo/state.json");
-    assert!(!state.contains("\"attempts\": 1"), "{state}");
 }
 
 /// The last verdict is not the last chance to change what the run says about itself.

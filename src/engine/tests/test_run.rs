@@ -15,13 +15,13 @@ use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, AgentKind, Gate, StopHook, TurnLimits};
 use crate::engine::{
-    BaselineRun, GuardRules, LedgerParts, Limits, NextCommands, OnFatal, Run, RunParts, WorkerParts,
+    BaselineRun, LedgerParts, Limits, NextCommands, OnFatal, Run, RunParts, WorkerParts,
 };
 use crate::events::Emitter;
-use crate::guard::{Approval, OsFiles, Redactor, Rules};
+use crate::guard::{OsFiles, Policy, Redactor};
 use crate::model::{
-    Event, EventKind, NetworkAccess, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId,
-    SessionId, Tier, WriteScope,
+    Event, EventKind, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId, SessionId,
+    Tier,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
@@ -121,7 +121,7 @@ impl TestRun {
             clock,
             stop,
             layout,
-            rules: no_own_rules(&place.root, &folder.dir, &base),
+            policy: Policy { tmp: Some(base.join("tmp")), ..Policy::new(&place.root, &folder.dir) },
             folder,
             preflight,
             identity: Identity::of(Person { name: "Ada".into(), email: "ada@example.org".into() }),
@@ -194,30 +194,6 @@ impl TestRun {
     /// What is in the tree that no commit holds.
     pub(super) fn dirt(&self) -> String {
         self.place.git(&["status", "--porcelain", "-uall"])
-    }
-}
-
-/// The guard's rules without any of the user's.
-fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
-    GuardRules {
-        tier: Tier::Off,
-        workspace: workspace.to_owned(),
-        task_dir: task_dir.to_owned(),
-        home: None,
-        tmp: base.join("tmp"),
-        write_scope: WriteScope::Workspace,
-        allow: Vec::new(),
-        protect: Vec::new(),
-        human: Vec::new(),
-        marked: Vec::new(),
-        readable: Vec::new(),
-        hidden: Vec::new(),
-        visible: Vec::new(),
-        network_for: Vec::new(),
-        network: NetworkAccess::Closed,
-        started: std::time::SystemTime::now(),
-        rules: Rules::default(),
-        approval: Approval::Automatic,
     }
 }
 

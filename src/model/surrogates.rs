@@ -4,10 +4,11 @@
 //! is no letter without the other half.
 
 /// The JSON with U+FFFD for each half that stands alone; none if there is no such half.
-pub(super) fn whole_letters(json: &[u8]) -> Option<Vec<u8>> {
+pub fn whole_letters(json: &[u8]) -> Option<Vec<u8>> {
     let mut whole = None::<Vec<u8>>;
     let mut at = 0;
-    while let Some(found) = json.get(at..)?.iter().position(|byte| *byte == b'\\') {
+    let escape = |from: usize| json.get(from..)?.iter().position(|byte| *byte == b'\\');
+    while let Some(found) = escape(at) {
         at += found;
         at += match (half(json, at), half(json, at + 6)) {
             (Some(Half::First), Some(Half::Second)) => 12,
