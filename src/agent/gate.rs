@@ -7,6 +7,7 @@
 mod audit;
 mod offered;
 mod sessions;
+mod shell_room;
 mod shells;
 mod wall;
 
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::sessions::Sessions;
-pub use self::shells::{Shells, StartRoom};
+pub use self::shell_room::{Shells, StartRoom};
 use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::denials::Denials;

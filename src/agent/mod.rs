@@ -20,6 +20,8 @@ mod known;
 pub mod oneshot;
 mod prices;
 mod provider;
+#[cfg(test)]
+mod recorded_events;
 mod records;
 pub mod scripted;
 mod stderr;

@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::named_criterion::named;
 use super::print::{say, say_json};
 use super::told::{Told, read_state, say_next};
-use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState};
+use crate::model::{Criterion, ExitCode, HeldWork, Oid, Proof, Task, TaskState, one_line};
 use crate::sys::lock::TreeLock;
 use crate::task::{self, Tick};
 use crate::verify::{GitRepo, Identity, STATE, TASK, VerifyError};
@@ -101,7 +101,7 @@ fn with_accepted(
 /// Without the prefix of agents' commits: the tick is a human's.
 fn message(task: &str, criterion: &Criterion, identity: &Identity) -> String {
     let (text, person) = (&criterion.key.text, &identity.author);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     format!(
         "Accept `{line}` of {task}\n\n{} <{}> reviewed the work and accepted it.\n\n\
          Ralph-Task: {task}\nRalph-Criterion: {line}\nRalph-Proof: accepted\n",

@@ -12,9 +12,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{ChildStderr, ChildStdin, Command};
 
 use super::failure::Failure;
+use super::paths::own_program;
 use super::words_of_run::words_of_run;
 use crate::engine::{Assignment, EngineError, Hire, WorkerLink, WorkerReport, WorkerReports};
-use crate::model::ExitCode;
 use crate::sys::env::WORKER_VARIABLE;
 use crate::sys::process::{Ladder, Supervised};
 use crate::verify::{SeenAt, WorkerTree};
@@ -61,8 +61,7 @@ pub(super) struct WorkersOfRun {
 
 /// Starts workers of this run, with the arguments of this process.
 pub(super) fn hire(at: WorkersOfRun, identity: Vec<(String, String)>) -> Result<Hire, Failure> {
-    let program =
-        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let program = own_program()?;
     let words = words_of_run(std::env::args_os());
     Ok(Box::new(move |number, tree: &WorkerTree, reports: WorkerReports| {
         let place = WorkerPlace {

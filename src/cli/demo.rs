@@ -88,8 +88,7 @@ fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String
         &folder,
         &["commit", "--quiet", "--no-gpg-sign", "--message=A greeting, and a task about it"],
     )?;
-    let program =
-        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let program = paths::own_program()?;
     let words = [&program, &PathBuf::from("agent"), &folder.join("agent.yaml")];
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let agent = shlex::try_join(words.iter().map(AsRef::as_ref))

@@ -8,15 +8,14 @@ use tokio::process::Command;
 
 use super::args::GuardianArgs;
 use super::failure::Failure;
+use super::paths::own_program;
 use crate::model::{ExitCode, RunId};
 use crate::sys::guardian::{Guarded, Guardian, guard};
 use crate::sys::remove_tree;
 
 /// The command that starts the guardian of this process's run.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::new(ExitCode::Internal, error).hint("cannot find the program's own file")
-    })?;
+    let program = own_program()?;
     let mut command = Command::new(program);
     command.args(["guardian", "--run", run.as_str(), "--runner"]);
     command.arg(std::process::id().to_string()).arg("--scratch").arg(scratch);

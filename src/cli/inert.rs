@@ -1,10 +1,11 @@
 //! Foreign text as the text of a criterion.
 
+use crate::model::one_line;
 use crate::task::parse;
 
 /// A description as the text of a criterion: as it is, if TASK.md takes it for nothing else.
 pub(super) fn inert(description: &str) -> String {
-    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(description);
     let escaped = |is: &dyn Fn(usize, char) -> bool| -> String {
         let parts =
             line.char_indices().map(|(at, c)| match is(at, c) && c.is_ascii_punctuation() {

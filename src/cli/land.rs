@@ -13,6 +13,7 @@ use super::command_names::quoted;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::list::matrix;
+use super::paths::own_program;
 use super::print::{say, say_json};
 use super::run::{BegunRun, begin, drive};
 use super::told::{read_state, unreadable};
@@ -162,7 +163,7 @@ fn finish(
 
 /// An agent that is never asked: this program itself.
 fn nobody() -> Result<String, Failure> {
-    let own = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let own = own_program()?;
     Ok(format!("{} agent none", quoted(&own.to_string_lossy())))
 }
 
@@ -258,7 +259,7 @@ impl Bundle {
         // What that machine's runner committed after the work stays there.
         let is_work = |it: &&CommitSeen| it.paths.iter().any(|it| !layout.is_state_file(&it.path));
         let key = &criterion.key;
-        let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
+        let is_proven = state.is_proven(key);
         let last = commits.iter().rfind(is_work);
         // What landed before is on the branch, without what that machine's runner committed last.
         if is_proven && last.is_none() {
@@ -372,7 +373,7 @@ impl LandingStory {
         key: &CriterionKey,
         work: Option<usize>,
     ) -> Option<String> {
-        let is_proven = state.find(key).is_some_and(|entry| entry.proof.is_some());
+        let is_proven = state.is_proven(key);
         match work.map(|work| self.judged.get(&work)) {
             Some(None) if is_proven => Some("other work on it landed first".to_owned()),
             Some(None) => Some("it was not finished there".to_owned()),

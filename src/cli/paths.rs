@@ -33,6 +33,13 @@ fn current() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The file of this program.
+pub(super) fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::new(ExitCode::Internal, error).hint("cannot find the program's own file")
+    })
+}
+
 /// A path that the user typed, relative to the folder of `-C`.
 pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failure> {
     match named {

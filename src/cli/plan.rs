@@ -13,7 +13,7 @@ use super::planned_task::{PlannedChecks, PlannedTask};
 use super::print::{complain, say, say_json};
 use super::{assemble, planner, policy, tier};
 use crate::config::Settings;
-use crate::model::{ExitCode, TaskPlan};
+use crate::model::{ExitCode, TaskPlan, one_line};
 use crate::plan::{repair, slug, waves};
 use crate::task::parse;
 
@@ -133,7 +133,7 @@ pub(super) fn shown(plan: &TaskPlan) -> String {
         for (place, at) in wave.into_iter().enumerate() {
             let task = &plan.tasks[at];
             let head = if place == 0 { format!("wave {}", number + 1) } else { String::new() };
-            let what = task.description.split_whitespace().collect::<Vec<_>>().join(" ");
+            let what = one_line(&task.description);
             let before = plan.dependencies.get(&task.id);
             let before = before.map(|ids| format!(" (after {})", ids.join(", ")));
             let before = before.unwrap_or_default();

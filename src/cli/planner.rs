@@ -9,7 +9,7 @@ use super::print::complain;
 use crate::agent::AgentError;
 use crate::config::Settings;
 use crate::mcp::{ended, went_well};
-use crate::model::{ExitCode, Fault, FaultClass, TaskPlan};
+use crate::model::{ExitCode, Fault, FaultClass, TaskPlan, one_line};
 use crate::plan::{check, one_task, repair};
 
 /// The planner's instructions, before the goal.
@@ -58,7 +58,7 @@ pub(super) fn plan(
 
 /// Why an answer is no plan, with its beginning.
 fn why_not(said: &str) -> String {
-    let begins = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let begins = one_line(said);
     let begins: String = begins.chars().take(SHOWN).collect();
     let from = said.find("{\"tasks\"").or_else(|| said.find('{')).unwrap_or_default();
     let to = said.rfind('}').map_or(said.len(), |at| at + 1);

@@ -21,7 +21,7 @@ use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{
     Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, agent_setting, explain,
 };
-use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest};
+use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest, one_line};
 use crate::verify::{Protection, globs};
 
 /// A denied call, in the exit code.
@@ -248,7 +248,7 @@ fn as_text(explained: &Explained) -> String {
     let Explained { decision, parts } = explained;
     let mut text = format!("{}  {}\n{}", word(decision), decision.rule, decision.reason);
     for part in parts {
-        let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = one_line(part);
         text.push_str(&format!("\n  saw: {flat}"));
     }
     if decision.sandboxed {

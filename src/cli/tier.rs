@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
+use super::paths::own_program;
 use crate::model::{ExitCode, Sandbox, Tier};
 use crate::sandbox::{Programs, can_limit, probe};
 use crate::verify::SeenAt;
@@ -38,8 +39,7 @@ pub(super) fn seen_at(tier: Tier) -> SeenAt {
 
 /// Tests which tiers this machine supports. `root` is the working tree.
 pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
-    let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
-    let programs = Programs { bubblewrap: bubblewrap(), ours };
+    let programs = Programs { bubblewrap: bubblewrap(), ours: own_program()? };
     let full = || full(&programs, root);
     let (tier, missing) = match asked {
         Sandbox::Off => (Tier::Off, None),

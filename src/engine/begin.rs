@@ -306,8 +306,7 @@ impl Ledger {
     ) -> Result<Vec<String>, EngineError> {
         let Some(rooms) = &mut self.rooms else { return Ok(Vec::new()) };
         let is_proven = |key: &CriterionKey| {
-            task.criteria.iter().any(|it| it.checked && it.key == *key)
-                && self.state.find(key).is_some_and(|entry| entry.proof.is_some())
+            task.criteria.iter().any(|it| it.checked && it.key == *key) && self.state.is_proven(key)
         };
         let red = results.iter().filter(|it| !it.passed() && it.criteria.iter().any(is_proven));
         let red: Vec<&CheckResult> = red.collect();

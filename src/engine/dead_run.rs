@@ -280,8 +280,7 @@ impl ResumeContext<'_> {
         }
         let before = before.criteria.into_iter();
         let state = state::load(repo, layout)?.state;
-        let proven =
-            |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.proof.is_some());
+        let proven = |key: &CriterionKey| state.is_proven(key);
         let open = before.filter(|criterion| !criterion.checked).map(|criterion| criterion.key);
         open_again(repo, layout, open.filter(|key| !proven(key)), &mut resumed.notices)
     }

@@ -139,8 +139,8 @@ pub(super) fn next_only<'a>(
             None => NextStep::Work(criterion),
         };
     }
-    let is_proven = task.criteria.iter().any(|it| it.key == *only && it.checked)
-        && state.find(only).is_some_and(|entry| entry.proof.is_some());
+    let is_proven =
+        task.criteria.iter().any(|it| it.key == *only && it.checked) && state.is_proven(only);
     NextStep::Stop(match is_proven {
         true => Outcome::Proven,
         false => Outcome::Stuck { reason: format!("{} is not proven.", only.quoted()) },

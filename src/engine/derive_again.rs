@@ -14,7 +14,9 @@ use super::past_runs::{Resumed, is_of};
 use super::state;
 use super::unjudged::ticked_at;
 use crate::events::{first, replay};
-use crate::model::{Criterion, CriterionKey, EventKind, Oid, Proof, TaskState, VerdictResult};
+use crate::model::{
+    Criterion, CriterionKey, EventKind, Oid, Proof, TaskState, VerdictResult, one_line,
+};
 use crate::task;
 use crate::verify::{Ancestor, GitRepo, Layout, STATE, StateFiles, TASK};
 
@@ -33,7 +35,7 @@ pub(super) fn derive_again(
     let mut notices = Vec::new();
     for criterion in criteria.iter().filter(|it| !it.checked) {
         let key = &criterion.key;
-        if state.find(key).is_some_and(|entry| entry.proof.is_some()) {
+        if state.is_proven(key) {
             let entry = state.entry(key);
             (entry.proof, entry.attempts, entry.blocked) = (None, 0, false);
             entry.blocked_by = None;
@@ -147,7 +149,7 @@ impl History {
     /// Does a commit say that a human accepted the work on a criterion? Yes, too, if the history
     /// does not reach back to where the task began.
     fn shows_acceptance(&self, key: &CriterionKey) -> bool {
-        let line = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = one_line(&key.text);
         let says = |commit: &Ancestor, name: &str, value: &str| {
             commit.trailers.iter().any(|(key, other)| key == name && other == value)
         };

@@ -307,8 +307,7 @@ pub fn steps_now(
 ) -> Vec<String> {
     let NextCommands { start, retry, review, .. } = commands;
     let mut steps = for_held(&task.criteria, state, commands);
-    let is_proven =
-        |it: &Criterion| it.checked && state.find(&it.key).is_some_and(|it| it.proof.is_some());
+    let is_proven = |it: &Criterion| it.checked && state.is_proven(&it.key);
     if next_ready(task, state).is_some() {
         steps.push(format!("work on what is open: {start}"));
         steps.extend(try_again(state, retry));

@@ -54,9 +54,7 @@ impl Run {
             None => self.ledger.prove(&task).await?,
         };
         let keys: BTreeSet<_> = handed_in.iter().map(|work| &work.key).collect();
-        let is_done = |key: &&&CriterionKey| {
-            self.ledger.state.find(key).is_some_and(|entry| entry.proof.is_some())
-        };
+        let is_done = |key: &&&CriterionKey| self.ledger.state.is_proven(key);
         let (landed, of) = (keys.iter().filter(is_done).count(), keys.len());
         Ok(proven.unwrap_or(Outcome::Landed { landed, of }))
     }

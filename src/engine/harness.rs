@@ -11,10 +11,10 @@ use globset::GlobSet;
 
 use super::EngineError;
 use super::ledger::Ledger;
-use super::state_files::one_line;
 use crate::guard::{agent_setting, task_file};
 use crate::model::{
-    ChangeKind, CheckResult, CriterionKey, Oid, PutBackRun, Task, forget_tests, tests_are_there,
+    ChangeKind, CheckResult, CriterionKey, Oid, PutBackRun, Task, forget_tests, one_line,
+    tests_are_there,
 };
 use crate::verify::{
     Ancestor, CheckPhase, Learned, ProofRules, Protection, RoomSetup, Stretch, globs,

@@ -11,7 +11,7 @@ use super::EngineError;
 use super::iteration::Iteration;
 use super::ledger::{Ledger, LessonUse};
 use super::past_runs::failed_before;
-use crate::model::{CheckResult, CriterionKey, Evidence};
+use crate::model::{CheckResult, CriterionKey, Evidence, one_line};
 use crate::sys::{Durability, FileMode, atomic};
 
 /// Where lessons are, from the repository's root. The memory tools read this folder, too.
@@ -65,10 +65,6 @@ fn lesson(criterion: &str, failed: &[String], files: &BTreeSet<String>) -> Strin
     }
     line.truncate(end);
     line
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn lessons(text: &str) -> impl DoubleEndedIterator<Item = &str> {

@@ -90,7 +90,7 @@ fn before<'t>(criterion: &'t Criterion, task: &'t Task) -> impl Iterator<Item = 
 
 /// A tick is a claim: only what is recorded with it counts.
 fn is_done(criterion: &Criterion, state: &TaskState) -> bool {
-    criterion.checked && state.find(&criterion.key).is_some_and(|entry| entry.proof.is_some())
+    criterion.checked && state.is_proven(&criterion.key)
 }
 
 /// Why a criterion waits for a human, if it does.

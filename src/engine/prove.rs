@@ -319,8 +319,7 @@ impl Ledger {
     /// The criteria that a failing check opens again: those that it had proven, or, for a check
     /// of the whole task, the one that was proven last.
     fn owners(&self, broken: &Broken) -> Vec<CriterionKey> {
-        let proven =
-            |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
+        let proven = |key: &&CriterionKey| self.state.is_proven(key);
         let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
         // One criterion is held for the harness that a check of the whole task needs.
         let is_held = broken.is_for_review() && self.has_held();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::EngineError;
 use super::ledger::Ledger;
 use super::state;
-use crate::model::{CriterionKey, EventKind, Oid, Record as _, Task};
+use crate::model::{CriterionKey, EventKind, Oid, Record as _, Task, one_line};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{BASE_TRAILER, CRITERION_TRAILER, TASK, TASK_TRAILER};
@@ -119,9 +119,4 @@ impl Ledger {
     pub(super) fn ready(&self) -> Result<(), EngineError> {
         self.tell_unlocked(&self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
     }
-}
-
-/// A criterion's text, as a trailer names it.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

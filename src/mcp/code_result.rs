@@ -1,6 +1,6 @@
 //! The result of a code task as Markdown.
 
-use crate::model::{CallStatus, ExecutedCall, SessionId, Turn, TurnEnd};
+use crate::model::{CallStatus, ExecutedCall, SessionId, Turn, TurnEnd, one_line};
 
 /// The agent's answer, its tool calls, and the statistics.
 pub fn code_summary(session: &SessionId, turn: &Turn) -> String {
@@ -70,7 +70,7 @@ pub fn call_line(call: &ExecutedCall) -> String {
     };
     let exit = call.exit.map(|code| format!(", exit {code}")).unwrap_or_default();
     // One line, even if the agent wrote several.
-    let title = call.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = one_line(&call.title);
     format!("{}: {title} ({status}{exit})", call.kind)
 }
 

@@ -68,7 +68,7 @@ pub use state::{
     forget_tests, tests_are_there,
 };
 pub use surrogates::whole_letters;
-pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes};
+pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand, in_quotes, one_line};
 pub use turn::{
     CallStatus, ClockTime, ContextFill, Day, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn,
     TurnEnd, Usage,

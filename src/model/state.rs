@@ -214,6 +214,11 @@ impl TaskState {
         self.criteria.iter().find(|entry| entry.key == *key)
     }
 
+    /// Is a proof of a criterion recorded?
+    pub fn is_proven(&self, key: &CriterionKey) -> bool {
+        self.find(key).is_some_and(|entry| entry.proof.is_some())
+    }
+
     /// The entry of a criterion, made on first use.
     pub fn entry(&mut self, key: &CriterionKey) -> &mut CriterionState {
         let at = self.criteria.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {

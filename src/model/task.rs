@@ -55,6 +55,11 @@ pub fn in_quotes(text: &str) -> String {
     if text.contains('`') { format!("\"{text}\"") } else { format!("`{text}`") }
 }
 
+/// A text on one line, with single spaces, as a trailer names it.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_first(occurrence: &usize) -> bool {
     *occurrence == 0

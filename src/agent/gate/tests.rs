@@ -7,25 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agent::recorded_events::RecordedEvents;
 use crate::guard::{Approval, FileKind, OsFiles};
 use crate::model::{Answer, SessionId};
-
-#[derive(Default)]
-struct Collector {
-    events: Mutex<Vec<EventKind>>,
-    full: AtomicBool,
-}
-
-impl Record for Collector {
-    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
-        if self.full.load(Ordering::SeqCst) {
-            let source = io::ErrorKind::StorageFull.into();
-            return Err(RecordError { path: PathBuf::from("events.jsonl"), source });
-        }
-        self.events.lock().expect("events").push(kind);
-        Ok(())
-    }
-}
 
 /// A disk that makes the guard fail.
 struct Panicking;
@@ -44,8 +28,8 @@ impl Files for Panicking {
     }
 }
 
-fn gate_on(files: Box<dyn Files + Send + Sync>) -> (Arc<Collector>, Gate) {
-    let events = Arc::<Collector>::default();
+fn gate_on(files: Box<dyn Files + Send + Sync>) -> (Arc<RecordedEvents>, Gate) {
+    let events = Arc::<RecordedEvents>::default();
     let redactor = Arc::new(Redactor::new(["hunter2-hunter2".to_owned()].to_vec()));
     (Arc::clone(&events), Gate::new(events, redactor, files))
 }
@@ -69,7 +53,7 @@ fn pwd() -> ToolRequest {
 }
 
 /// Iteration, answer and rule of every decision that was recorded.
-fn decided(events: &Collector) -> Vec<(u32, Answer, String)> {
+fn decided(events: &RecordedEvents) -> Vec<(u32, Answer, String)> {
     let events = events.events.lock().expect("events");
     let decided = events.iter().filter_map(|event| match event {
         EventKind::ToolDecided { iteration, answer, rule, .. } => {
@@ -226,7 +210,7 @@ fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
 }
 
 /// A gate whose policy leaves every change to a human, who gives these answers.
-fn asking(replies: Vec<HumanReply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<String>>>) {
+fn asking(replies: Vec<HumanReply>) -> (Arc<RecordedEvents>, Gate, Arc<Mutex<Vec<String>>>) {
     let (events, gate) = gate_on(Box::new(OsFiles));
     let replies = Mutex::new(replies.into_iter());
     let questions = Arc::new(Mutex::new(Vec::new()));

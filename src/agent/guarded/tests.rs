@@ -1,34 +1,19 @@
 //! The hooks' socket, asked as a hook process asks it.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::Focus;
+use crate::agent::recorded_events::RecordedEvents;
 use crate::guard::{OsFiles, Policy, Redactor};
-use crate::model::{AuditEntry, EventKind, HookType, Record, RecordError};
-
-#[derive(Default)]
-struct Collector(Mutex<Vec<EventKind>>, Mutex<Vec<AuditEntry>>);
-
-impl Record for Collector {
-    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
-        self.0.lock().expect("events").push(kind);
-        Ok(())
-    }
-
-    fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
-        self.1.lock().expect("entries").push(entry.clone());
-        Ok(())
-    }
-}
+use crate::model::{EventKind, HookType, Record};
 
 struct Bench {
     _folder: tempfile::TempDir,
     socket: PathBuf,
-    events: Arc<Collector>,
+    events: Arc<RecordedEvents>,
     gate: Arc<Gate>,
     _server: GuardServer,
 }
@@ -40,7 +25,7 @@ fn bench(greeting: Greeting) -> Bench {
 fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopHook>>) -> Bench {
     let folder = tempfile::tempdir().expect("folder");
     let socket = folder.path().join("guard.sock");
-    let events = Arc::<Collector>::default();
+    let events = Arc::<RecordedEvents>::default();
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
@@ -67,7 +52,7 @@ impl Bench {
     }
 
     fn decisions(&self) -> usize {
-        self.events.0.lock().expect("events").len()
+        self.events.events.lock().expect("events").len()
     }
 }
 
@@ -79,7 +64,7 @@ fn denied(reply: &Value) -> bool {
 async fn an_allowed_call_is_left_to_the_second_layer_and_recorded() {
     let bench = bench(Greeting::Welcome);
     assert_eq!(bench.call("pwd").await, json!({}));
-    let events = bench.events.0.lock().expect("events");
+    let events = bench.events.events.lock().expect("events");
     let [EventKind::ToolDecided { asked, session, tool, .. }] = &events[..] else {
         panic!("{events:?}")
     };
@@ -165,7 +150,7 @@ async fn a_result_is_audited_with_the_decision_it_belongs_to() {
         let reply = bench.ask("postToolUse", told.to_string().into_bytes()).await;
         assert_eq!(reply, json!({}));
     }
-    let entries = bench.events.1.lock().expect("entries");
+    let entries = bench.events.audited.lock().expect("entries");
     let [before, after, again] = &entries[..] else { panic!("{entries:?}") };
     assert_eq!((before.hook, after.hook), (HookType::PreToolUse, HookType::PostToolUse));
     assert!(before.decision.is_some() && after.decision.is_none());
@@ -189,7 +174,7 @@ async fn what_only_reports_is_told_to_go_on_whatever_it_says() {
     let end = br#"{"sessionId":"s","reason":"complete"}"#;
     assert_eq!(bench.ask("sessionEnd", end.to_vec()).await, json!({}));
     bench.gate.close(&SessionId::new("s"));
-    let entries = bench.events.1.lock().expect("entries");
+    let entries = bench.events.audited.lock().expect("entries");
     let closed = entries.last().expect("an entry");
     assert_eq!(closed.hook, HookType::SessionEnd);
     assert_eq!(closed.output, Some(json!({"reason": "complete"})));

@@ -16,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::agent::{AgentCommand, AgentKind, Focus, Gate, Greeting, GuardServer};
 use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
+use crate::cli::paths::own_program;
 use crate::cli::print::complain;
 use crate::cli::runtime::runtime;
 use crate::cli::{audit, environment, guardian, launch, policy};
@@ -184,8 +185,7 @@ pub(super) fn plugin(
     socket: &Path,
     normalized: &Normalized,
 ) -> Result<Plugin, Failure> {
-    let program =
-        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let program = own_program()?;
     // With narrow flags of the caller the CLI's own answer counts: both must agree.
     let mounted = if normalized.narrowed { PluginUse::NarrowLaunch } else { PluginUse::Launch };
     let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);

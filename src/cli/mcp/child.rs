@@ -14,8 +14,8 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::failure::Failure;
+use crate::cli::paths::own_program;
 use crate::mcp::ToolAnswer;
-use crate::model::ExitCode;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{Ladder, Supervised};
 
@@ -43,8 +43,7 @@ pub(super) struct EndedChild {
 
 impl OwnProgram {
     pub(super) fn find() -> Result<Self, Failure> {
-        let program =
-            std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+        let program = own_program()?;
         Ok(Self { program, mark: format!("mcp-{}", std::process::id()) })
     }
 

@@ -13,7 +13,7 @@ use crate::cli::args::{McpClient, McpInstallArgs, McpServeArgs, ToolSet};
 use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
 use crate::cli::launch::copilot_home;
-use crate::cli::paths::{canonical, directory};
+use crate::cli::paths::{canonical, directory, own_program};
 use crate::cli::print::say;
 use crate::model::ExitCode;
 use crate::sys::{Durability, FileMode, atomic};
@@ -301,7 +301,7 @@ fn word(set: ToolSet) -> &'static str {
 
 /// Our name if that starts this program, else its path.
 fn program() -> Result<String, Failure> {
-    let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let ours = own_program()?;
     let found = which::which(NAME).ok().and_then(|found| found.canonicalize().ok());
     let same = found.is_some() && found == ours.canonicalize().ok();
     Ok(if same { NAME.to_owned() } else { ours.display().to_string() })

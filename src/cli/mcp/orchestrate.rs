@@ -120,7 +120,7 @@ impl PlanSeen {
 
 /// A text as one line of at most this many characters.
 fn one_line(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = crate::model::one_line(text);
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::environment;
 use crate::cli::failure::Failure;
+use crate::cli::paths::own_program;
 use crate::model::ExitCode;
 use crate::recipe::{
     Bridge, BridgeConfig, IsSecret, NestedLaunch, RecipeError, Runner, SOCKET_VARIABLE,
@@ -46,8 +47,7 @@ pub(in crate::cli) fn bridge_under(
     run: String,
     tmp: PathBuf,
 ) -> Result<Bridge, Failure> {
-    let launcher =
-        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let launcher = own_program()?;
     Ok(Bridge::new(BridgeConfig {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::format::only;
 use super::test_run::{TASK, TestRun};
-use super::work_tree::{act, ending, honest};
+use super::work_tree::{act, honest};
 use crate::agent::AgentError;
 use crate::engine::BaselineRun;
 use crate::model::{

@@ -2,7 +2,7 @@
 //! unless somebody waits.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,7 +37,6 @@ pub(super) struct TestRun {
     pub(super) place: Arc<WorkTree>,
     pub(super) script: Arc<Mutex<FakeScript>>,
     pub(super) events: Arc<Mutex<Vec<Event>>>,
-    pub(super) journal: PathBuf,
     pub(super) parts: Option<RunParts>,
 }
 
@@ -76,7 +75,7 @@ impl TestRun {
         let stop = Shutdown::default();
         // Clocks are copied, so what sets them all outlives them: eight bytes a test.
         let set: &'static AtomicI64 = Box::leak(Box::default());
-        let place = Arc::new(WorkTree { root: base.join("repo"), stop: stop.clone(), set });
+        let place = Arc::new(WorkTree { root: base.join("repo"), set });
         place.begin(task);
         let repo = GitRepo::discover(&place.root).expect("repository");
         let layout = Layout::new("demo", "tasks/demo");
@@ -160,7 +159,7 @@ impl TestRun {
             stops: mpsc::channel(1).1,
         };
         let parts = RunParts { ledger, worker, jobs: None, only: None, handed_in: None };
-        Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
+        Self { _dir: dir, place, script, events, parts: Some(parts) }
     }
 
     pub(super) fn limits(&mut self) -> &mut Limits {
@@ -189,11 +188,6 @@ impl TestRun {
     pub(super) fn counts(&self) -> (u32, u32) {
         let script = self.script();
         (script.starts, script.stops)
-    }
-
-    /// What is in the tree that no commit holds.
-    pub(super) fn dirt(&self) -> String {
-        self.place.git(&["status", "--porcelain", "-uall"])
     }
 }
 

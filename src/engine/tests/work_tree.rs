@@ -5,7 +5,6 @@ use std::process::Command;
 use std::sync::atomic::AtomicI64;
 
 use crate::model::{Fault, FaultClass, Turn, TurnEnd};
-use crate::sys::shutdown::Shutdown;
 
 /// What one prompt does: to the repository, and as a turn.
 pub(super) type Act = Box<dyn FnOnce(&WorkTree) -> Turn + Send>;
@@ -13,7 +12,6 @@ pub(super) type Act = Box<dyn FnOnce(&WorkTree) -> Turn + Send>;
 /// Where an act happens.
 pub(super) struct WorkTree {
     pub(super) root: PathBuf,
-    pub(super) stop: Shutdown,
     /// Seconds by which the wall clock was set.
     pub(super) set: &'static AtomicI64,
 }
@@ -86,13 +84,9 @@ impl WorkTree {
 }
 
 pub(super) fn act(act: impl FnOnce(&WorkTree) + Send + 'static) -> Act {
-    ending(TurnEnd::EndTurn, act)
-}
-
-pub(super) fn ending(end: TurnEnd, act: impl FnOnce(&WorkTree) + Send + 'static) -> Act {
     Box::new(move |place| {
         act(place);
-        Turn { end, ..Turn::default() }
+        Turn::default()
     })
 }
 

@@ -1,8 +1,7 @@
 //! A client with everything but a process around it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,31 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::peer::Peer;
 use crate::agent::acp::connection::{Connection, Setup};
 use crate::agent::acp::session::AcpSession;
+use crate::agent::recorded_events::RecordedEvents;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
 use crate::agent::{AgentError, AgentKind, Focus, Gate, Session as _, TurnLimits};
 use crate::guard::{OsFiles, Policy, Redactor};
 use crate::model::{
-    Answer, Asked, Decision, EventKind, Prompt, Record, RecordError, SessionId, ToolRequest, Turn,
+    Answer, Asked, Decision, EventKind, Prompt, Record, SessionId, ToolRequest, Turn,
 };
-
-/// Collects events, and refuses them when it is told to.
-#[derive(Default)]
-pub(super) struct RecordedEvents {
-    pub(super) events: Mutex<Vec<EventKind>>,
-    pub(super) full: AtomicBool,
-}
-
-impl Record for RecordedEvents {
-    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
-        if self.full.load(Ordering::SeqCst) {
-            let source = std::io::ErrorKind::StorageFull.into();
-            return Err(RecordError { path: PathBuf::from("events.jsonl"), source });
-        }
-        self.events.lock().expect("events").push(kind);
-        Ok(())
-    }
-}
 
 pub(super) struct ClientScene {
     pub(super) folder: tempfile::TempDir,

@@ -58,22 +58,6 @@ async fn the_option_is_chosen_by_its_kind_at_any_position() {
 }
 
 #[tokio::test]
-async fn always_is_never_chosen_and_what_cannot_be_allowed_once_is_denied() {
-    let (scene, turn) = turn(async |peer| {
-        peer.ask("1", ls(), &["allow_always", "reject_once"]).await;
-        assert_eq!(peer.outcome().await.1["optionId"], "o1-reject_once");
-        peer.ask("2", ls(), &["allow_always", "reject_always"]).await;
-        assert_eq!(peer.outcome().await.1, json!({"outcome": "cancelled"}));
-        peer.ask("3", ls(), &[]).await;
-        assert_eq!(peer.outcome().await.1, json!({"outcome": "cancelled"}));
-    })
-    .await;
-    let denied = (Answer::Deny, "run.no-once".to_owned());
-    assert_eq!(scene.decided(), [denied.clone(), denied.clone(), denied]);
-    assert!(matches!(turn.end, TurnEnd::CutByDenial { .. }), "{:?}", turn.end);
-}
-
-#[tokio::test]
 async fn many_requests_at_once_are_each_answered() {
     let (scene, _) = turn(async |peer| {
         let mut asked = Vec::new();

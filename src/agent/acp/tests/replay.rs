@@ -172,23 +172,9 @@ async fn a_turn_that_our_denial_ended_carries_the_reason() {
     assert_eq!((turn.undecided.len(), &turn.fault), (0, &None));
 }
 
+/// Their options have other names and another order, and a denial ends the turn of OpenCode alone.
 #[tokio::test]
-async fn other_agents_name_their_options_differently_and_in_another_order() {
-    for (transcript, option) in [
-        (include_str!("transcripts/13_oc_reject.jsonl"), "reject"),
-        (include_str!("transcripts/15_claude_reject.jsonl"), "reject"),
-    ] {
-        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
-        scene.gate.rest();
-        let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
-        assert_eq!(played.answers, [selected(option)]);
-        assert_eq!(calls(&played.turns[0]), ["execute Denied None"], "a failure by our denial");
-        assert_eq!(played.turns[0].undecided, Vec::<String>::new());
-    }
-}
-
-#[tokio::test]
-async fn claude_goes_on_after_a_denial_and_opencode_does_not() {
+async fn other_agents_are_denied_by_their_own_option_and_claude_goes_on() {
     for (transcript, cut) in [
         (include_str!("transcripts/13_oc_reject.jsonl"), true),
         (include_str!("transcripts/15_claude_reject.jsonl"), false),
@@ -196,8 +182,11 @@ async fn claude_goes_on_after_a_denial_and_opencode_does_not() {
         let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         scene.gate.rest();
         let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
-        let end = &played.turns[0].end;
-        assert_eq!(matches!(end, TurnEnd::CutByDenial { .. }), cut, "{end:?}");
+        assert_eq!(played.answers, [selected("reject")]);
+        let turn = &played.turns[0];
+        assert_eq!(calls(turn), ["execute Denied None"], "a failure by our denial");
+        assert_eq!(turn.undecided, Vec::<String>::new());
+        assert_eq!(matches!(turn.end, TurnEnd::CutByDenial { .. }), cut, "{:?}", turn.end);
     }
 }
 

@@ -390,27 +390,6 @@ async fn a_protocol_that_is_not_ours_is_refused() {
     assert!(error.expect_err("refused").to_string().contains("protocol"));
 }
 
-#[tokio::test]
-async fn an_error_answer_is_classified_and_is_no_finished_turn() {
-    for (error, class) in [
-        (
-            json!({"code": -32603, "message": "m", "data": {"errorKind": "rate_limit"}}),
-            FaultClass::RateLimit,
-        ),
-        (json!({"code": -32603, "message": "m", "data": {"statusCode": 401}}), FaultClass::Auth),
-        (json!({"code": -32000, "message": "Authentication required"}), FaultClass::Auth),
-        (json!({"code": -32603, "message": "strange"}), FaultClass::Fatal),
-    ] {
-        let turn = turn(AgentKind::Other, limits(), async |peer| {
-            let prompt = peer.prompted().await;
-            peer.refuse(&prompt, error).await;
-        })
-        .await;
-        assert_eq!(turn.end, TurnEnd::Other("error".to_owned()));
-        assert_eq!(turn.fault.map(|fault| fault.class), Some(class));
-    }
-}
-
 /// Tokens were spent whether or not the agent lived to tell of them.
 #[tokio::test]
 async fn the_tokens_of_a_turn_without_an_answer_are_those_of_the_cli_s_records() {

@@ -1,42 +1,25 @@
 //! Calls of offered tools: decided once, run once, recorded once.
 
-use std::sync::Mutex;
-
 use serde_json::json;
 
 use super::*;
 use crate::agent::Focus;
+use crate::agent::recorded_events::RecordedEvents;
 use crate::guard::{OsFiles, Policy, Redactor};
 use crate::hooks::{HookCall, HookResult};
-use crate::model::{Answer, EventKind, Record, RecordError};
+use crate::model::EventKind;
 
 /// The name of the server.
 const SERVER: &str = "rabc234";
 
-#[derive(Default)]
-struct Recorded {
-    /// Layer, tool, answer, and rule.
-    decided: Mutex<Vec<(Asked, String, Answer, String)>>,
-    /// Tools and results.
-    results: Mutex<Vec<(String, Value)>>,
-}
-
-impl Record for Recorded {
-    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
-        if let EventKind::ToolDecided { asked, tool, answer, rule, .. } = kind {
-            self.decided.lock().expect("sound").push((asked, tool, answer, rule));
-        }
-        Ok(())
-    }
-
-    fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
-        if let (HookType::PostToolUse, Some(tool), Some(output)) =
-            (entry.hook, &entry.tool, &entry.output)
-        {
-            self.results.lock().expect("sound").push((tool.clone(), output.clone()));
-        }
-        Ok(())
-    }
+/// The tools of the decisions, each with its layer.
+fn decided(recorded: &RecordedEvents) -> Vec<(Asked, String)> {
+    let events = recorded.events.lock().expect("events");
+    let decided = events.iter().filter_map(|event| match event {
+        EventKind::ToolDecided { asked, tool, .. } => Some((*asked, tool.clone())),
+        _ => None,
+    });
+    decided.collect()
 }
 
 struct Offer;
@@ -56,8 +39,8 @@ impl OfferedTools for Offer {
     }
 }
 
-fn gate() -> (Arc<Recorded>, Gate) {
-    let recorded = Arc::<Recorded>::default();
+fn gate() -> (Arc<RecordedEvents>, Gate) {
+    let recorded = Arc::<RecordedEvents>::default();
     let redactor = Arc::new(Redactor::new(["hunter2-hunter2".to_owned()]));
     let gate = Gate::new(Arc::clone(&recorded) as _, redactor, Box::new(OsFiles));
     gate.offer(Arc::new(Offer));
@@ -90,10 +73,8 @@ fn with_a_hook_the_server_runs_what_the_hook_allowed_once() {
     assert!(gate.decide(&hook("greet", &hi)).allowed());
     assert!(gate.admit(&session(), "greet", &hi).allowed());
     assert!(!gate.admit(&session(), "greet", &hi).allowed(), "it was one call");
-    let decided = recorded.decided.lock().expect("sound").clone();
-    let tools: Vec<_> = decided.iter().map(|(asked, tool, ..)| (*asked, tool.as_str())).collect();
-    let server = (Asked::Server, "desk.greet");
-    assert_eq!(tools, [server, (Asked::Hook, "desk.greet"), server]);
+    let layers = [Asked::Server, Asked::Hook, Asked::Server];
+    assert_eq!(decided(&recorded), layers.map(|layer| (layer, "desk.greet".to_owned())));
 }
 
 #[test]
@@ -115,8 +96,10 @@ fn a_result_is_recorded_once_whoever_reports_it() {
     // The server was out of reach: only the hook knows.
     assert!(gate.decide(&hook("memory_read", &json!({}))).allowed());
     report(&gate);
-    let results = recorded.results.lock().expect("sound").clone();
-    let told = |who: &str| ("memory_read".to_owned(), json!(format!("told by the {who}")));
+    let entries = recorded.audited.lock().expect("entries");
+    let results = entries.iter().filter(|entry| entry.hook == HookType::PostToolUse);
+    let results: Vec<_> = results.map(|it| (it.tool.as_deref(), it.output.clone())).collect();
+    let told = |who: &str| (Some("memory_read"), Some(json!(format!("told by the {who}"))));
     assert_eq!(results, [told("server"), told("hook")]);
 }
 
@@ -174,22 +157,15 @@ fn arguments_that_look_like_a_shell_s_are_only_arguments() {
 fn a_name_that_is_too_long_is_cut_after_its_secrets_are_gone() {
     let (recorded, gate) = gate();
     let long = format!("{}hunter2-hunter2{}", "x".repeat(150), "y".repeat(4_000_000));
-    let decided =
-        [gate.admit(&session(), &long, &json!({})), gate.decide(&hook(&long, &json!({})))];
-    for decision in decided {
+    let denied = [gate.admit(&session(), &long, &json!({})), gate.decide(&hook(&long, &json!({})))];
+    for decision in denied {
         assert!(decision.reason.len() < 1000, "{}", decision.reason.len());
         assert!(!decision.reason.contains("hunter2"));
     }
     assert!(gate.refuse(&hook(&long, &json!({})), "x", "y").reason.len() < 1000);
-    let names: Vec<String> = recorded
-        .decided
-        .lock()
-        .expect("sound")
-        .iter()
-        .map(|(_, tool, _, _)| tool.clone())
-        .collect();
-    assert_eq!(names.len(), 3);
-    for name in names {
+    let decided = decided(&recorded);
+    assert_eq!(decided.len(), 3);
+    for (_, name) in decided {
         assert!(name.chars().count() <= 201 && name.ends_with('…'), "{name:.300}");
         assert!(!name.contains("hunter2"), "{name}");
     }
