@@ -30,7 +30,7 @@ use super::gc::{self, Heartbeat};
 use super::hand_over::{HandOver, refuse_existing};
 use super::harness::harness_table;
 use super::keep_awake::keep_awake;
-use super::launch::{self, Mount, Scratch, Start};
+use super::launch::{self, Mount, Scratch};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
 use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
@@ -42,7 +42,7 @@ use super::words_of_run::typed_settings;
 use super::{
     agent_folders, ask, audit, environment, holdout, models, paths, quota, run_tools, tier,
 };
-use crate::agent::{AgentKind, Gate, Greeting, StopHook, TurnLimits};
+use crate::agent::{AgentKind, AgentLaunch, Gate, Greeting, StopHook, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{
     BaselineRun, Jobs, LedgerParts, LessonUse, Limits, NextCommands, Providers, RunParts, Starter,
@@ -231,7 +231,7 @@ async fn finish(
     let places = (scratch.path(), at.place.root().join(at.layout.file(PROGRESS)));
     let tools = run_tools::start(memory, providers, claim.depth, &gate, places);
     let tools = or_notice(tools.await, &mut notices);
-    let start = launch::starter(Start {
+    let launch = AgentLaunch {
         environment: launch::limited(&settings, command.kind, &tmp, &committer.variables)?,
         plugin: mount.plugin,
         run: claim.run.clone(),
@@ -242,8 +242,8 @@ async fn finish(
         tools,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
-        via: settings.via,
-    });
+    };
+    let start = launch::starter(launch, settings.via);
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     let mut choice = models::choose(&settings, &command, at.place.root());
     let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;

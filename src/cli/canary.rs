@@ -13,11 +13,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::demo::git;
-use super::environment;
 use super::failure::Failure;
-use super::launch::{self, Start};
 use super::loopback::Loopback;
-use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
+use super::{environment, launch};
+use crate::agent::{AgentCommand, AgentLaunch, Focus, Gate, Greeting, TurnLimits};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{Answer, Asked, EventKind, ExitCode, Prompt, Record, RecordError, RunId, Via};
 
@@ -57,21 +56,21 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let policy = Arc::new(Policy::new(&repo, repo.join("tasks")));
     gate.focus(Focus { iteration: 0, policy })?;
     let mount = launch::mount(command, &base, &gate, Greeting::Welcome, Via::Acp, None)?;
-    let (mut variables, arguments) = launch::environment(command.kind, &base.join("tmp"), &[])?;
-    variables.extend(own_model(&model.url()));
-    let mut start = launch::starter(Start {
+    let mut change = launch::environment(command.kind, &base.join("tmp"), &[])?;
+    change.variables.extend(own_model(&model.url()));
+    let launch = AgentLaunch {
         command: command.clone(),
-        via: Via::Acp,
         logs: base.join("logs"),
         tools: None,
-        environment: (variables, arguments),
+        environment: change,
         plugin: mount.plugin,
         run: RunId::new("doctor-canary"),
         cwd: repo,
         folder: base.clone(),
         home: launch::copilot_home(),
         gate: Arc::clone(&gate),
-    });
+    };
+    let mut start = launch::starter(launch, Via::Acp);
     let mut agent = start(None, None).await?;
     let in_force = match agent.open().await {
         Ok(mut session) => {

@@ -13,14 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::context::RepoContext;
 use super::failure::Failure;
-use super::launch::{self, Start};
 use super::paths::canonical;
 use super::print::say_as_is;
 use super::runtime::runtime;
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{audit, environment, guardian, models, policy, tier};
-use crate::agent::{Focus, Gate, Greeting, Session, TurnLimits};
+use super::{audit, environment, guardian, launch, models, policy, tier};
+use crate::agent::{AgentLaunch, Focus, Gate, Greeting, Session, TurnLimits};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::events::run_id;
 use crate::guard::{Approval, OsFiles};
@@ -171,7 +170,7 @@ async fn session(
     }
     gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
     let mount = launch::mount(&command, scratch, &gate, Greeting::Welcome, settings.via, None)?;
-    let mut start = launch::starter(Start {
+    let launch = AgentLaunch {
         environment: launch::environment(command.kind, &tmp, &[])?,
         plugin: mount.plugin,
         run: id.clone(),
@@ -182,8 +181,8 @@ async fn session(
         tools: None,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
-        via: settings.via,
-    });
+    };
+    let mut start = launch::starter(launch, settings.via);
     let mut agent = start(models::choose(settings, &command, place.root()).model, None).await?;
     let opened = match &request.session {
         Some(session) => agent.resume(session).await,

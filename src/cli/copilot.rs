@@ -39,8 +39,8 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
         let plugin = plugin_folder(&base.unwrap_or_else(|| temporary().join("ralph-…")));
         let mut all = Vec::new();
         if approver == Approver::Guard {
-            let (_, arguments) = launch::environment(AgentKind::Copilot, &plugin, &[])?;
-            all.extend(plugin_arguments(&plugin).into_iter().chain(arguments));
+            let change = launch::environment(AgentKind::Copilot, &plugin, &[])?;
+            all.extend(plugin_arguments(&plugin).into_iter().chain(change.arguments));
         }
         all.extend(normalized.arguments);
         print(&all);

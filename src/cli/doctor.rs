@@ -21,15 +21,14 @@ use super::args::DoctorArgs;
 use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
 use super::failure::Failure;
-use super::launch::{self, Start};
 use super::models::{self, ModelChoice};
 use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
 use super::signing::Signing;
 use super::tier::{self, Chosen};
-use super::{assemble, environment};
+use super::{assemble, environment, launch};
 use crate::agent::{
-    AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
+    AgentCommand, AgentError, AgentKind, AgentLaunch, Focus, Gate, Greeting, Session, TurnLimits,
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
@@ -336,9 +335,8 @@ async fn probe(
     gate.focus(Focus { iteration: 0, policy })?;
     let mount =
         launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, settings.via, None)?;
-    let mut start = launch::starter(Start {
+    let launch = AgentLaunch {
         command: command.clone(),
-        via: settings.via,
         environment: launch::environment(command.kind, &scratch.path().join("tmp"), &[])?,
         plugin: mount.plugin,
         run: RunId::new("doctor"),
@@ -348,7 +346,8 @@ async fn probe(
         logs: scratch.path().join("logs"),
         tools: None,
         gate: Arc::clone(&gate),
-    });
+    };
+    let mut start = launch::starter(launch, settings.via);
     let mut agent = start(model, None).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),

@@ -13,16 +13,16 @@ use super::environment;
 use super::failure::Failure;
 use super::gc::SCRATCH_PREFIX;
 use super::paths::{canonical, temporary};
-use crate::agent::acp::{AcpAgent, AgentLaunch};
-use crate::agent::oneshot::{OneShot, OneShotLaunch};
+use crate::agent::acp::AcpAgent;
+use crate::agent::oneshot::OneShot;
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, OfferedServer,
+    Agent, AgentCommand, AgentError, AgentKind, AgentLaunch, ForAgent, Gate, Greeting, GuardServer,
     PROVIDER_URL, ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::{PremiumOf, Starter};
 use crate::hooks::{Plugin, PluginUse};
-use crate::model::{ExitCode, Premium, RunId, Via};
+use crate::model::{ExitCode, Premium, Via};
 use crate::report::PremiumTable;
 use crate::sys::remove_tree;
 
@@ -133,85 +133,27 @@ pub(super) fn mount(
     }
 }
 
-/// Changes to the agent's environment, and the arguments that go with them.
-type Environment = (Vec<(OsString, Option<OsString>)>, Vec<OsString>);
-
-/// Everything a start of the agent takes.
-pub(super) struct Start {
-    pub(super) command: AgentCommand,
-    pub(super) via: Via,
-    pub(super) environment: Environment,
-    pub(super) plugin: Option<Plugin>,
-    pub(super) run: RunId,
-    pub(super) cwd: PathBuf,
-    pub(super) folder: PathBuf,
-    pub(super) home: Option<PathBuf>,
-    /// Where the Copilot CLI writes its log.
-    pub(super) logs: PathBuf,
-    /// The run's own MCP server, if it offers tools.
-    pub(super) tools: Option<OfferedServer>,
-    pub(super) gate: Arc<Gate>,
-}
-
 /// Starts the agent as often as it takes.
-pub(super) fn starter(start: Start) -> Starter {
-    let start = Arc::new(start);
+pub(super) fn starter(launch: AgentLaunch, via: Via) -> Starter {
     Box::new(move |model, effort| {
-        let start = Arc::clone(&start);
-        Box::pin(async move { launch(&start, model, effort).await })
-    })
-}
-
-async fn launch(
-    start: &Start,
-    model: Option<String>,
-    effort: Option<String>,
-) -> Result<Box<dyn Agent>, AgentError> {
-    let (variables, arguments) = start.environment.clone();
-    let mut extra = arguments;
-    if let Some(plugin) = &start.plugin {
-        extra.push("--plugin-dir".into());
-        extra.push(plugin.folder().into());
-    }
-    if start.command.kind == AgentKind::Copilot {
-        extra.push("--log-dir".into());
-        extra.push(start.logs.clone().into());
-    }
-    for (flag, value) in [("--model", model), ("--reasoning-effort", effort)] {
-        if let (Some(value), AgentKind::Copilot) = (value, start.command.kind) {
-            extra.extend([flag.into(), value.into()]);
+        let mut launch = launch.clone();
+        let arguments = &mut launch.environment.arguments;
+        if let Some(plugin) = &launch.plugin {
+            arguments.extend(["--plugin-dir".into(), plugin.folder().into()]);
         }
-    }
-    if let (Via::Cli, Some(plugin)) = (start.via, &start.plugin) {
-        return Ok(Box::new(OneShot::new(OneShotLaunch {
-            command: start.command.clone(),
-            extra,
-            environment: variables,
-            run: start.run.clone(),
-            cwd: start.cwd.clone(),
-            folder: start.folder.clone(),
-            home: start.home.clone(),
-            logs: start.logs.clone(),
-            plugin: plugin.clone(),
-            tools: start.tools.clone(),
-            gate: Arc::clone(&start.gate),
-        })));
-    }
-    let agent = AcpAgent::start(AgentLaunch {
-        command: &start.command,
-        extra,
-        environment: variables,
-        run: &start.run,
-        cwd: &start.cwd,
-        folder: &start.folder,
-        home: start.home.clone(),
-        logs: (start.command.kind == AgentKind::Copilot).then(|| start.logs.clone()),
-        plugin: start.plugin.clone(),
-        tools: start.tools.clone(),
-        gate: Arc::clone(&start.gate),
+        if launch.command.kind == AgentKind::Copilot {
+            arguments.extend(["--log-dir".into(), launch.logs.clone().into()]);
+            for (flag, value) in [("--model", model), ("--reasoning-effort", effort)] {
+                arguments.extend(value.into_iter().flat_map(|it| [flag.into(), it.into()]));
+            }
+        }
+        Box::pin(async move {
+            if via == Via::Cli && launch.plugin.is_some() {
+                return Ok(Box::new(OneShot::new(launch)) as Box<dyn Agent>);
+            }
+            Ok(Box::new(AcpAgent::start(&launch).await?) as Box<dyn Agent>)
+        })
     })
-    .await?;
-    Ok(Box::new(agent))
 }
 
 /// The agent's environment, and the arguments that go with it.
@@ -219,19 +161,18 @@ pub(super) fn environment(
     kind: AgentKind,
     tmp: &Path,
     identity: &[(String, String)],
-) -> Result<Environment, Failure> {
+) -> Result<ForAgent, Failure> {
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let provider = match kind {
         AgentKind::Copilot => provider().map_err(|error| Failure::new(ExitCode::Invalid, error))?,
         AgentKind::Other => Vec::new(),
     };
-    let change = for_agent(kind, &names, &provider, tmp);
-    let mut variables = change.variables;
-    variables.extend(past_proxies(&environment::variable));
+    let mut change = for_agent(kind, &names, &provider, tmp);
+    change.variables.extend(past_proxies(&environment::variable));
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
-    variables.extend(identity);
-    Ok((variables, change.arguments))
+    change.variables.extend(identity);
+    Ok(change)
 }
 
 /// The run's own server is on this machine, so the agent must not send its requests to a proxy.
@@ -292,12 +233,13 @@ pub(super) fn limited(
     kind: AgentKind,
     tmp: &Path,
     identity: &[(String, String)],
-) -> Result<Environment, Failure> {
-    let (variables, mut arguments) = environment(kind, tmp, identity)?;
+) -> Result<ForAgent, Failure> {
+    let mut change = environment(kind, tmp, identity)?;
     if let Some(limit) = settings.max_ai_credits.filter(|credits| *credits >= LEAST_CREDITS) {
-        arguments.extend(["--max-ai-credits".into(), limit.to_string().into()]);
+        let limit = ["--max-ai-credits".into(), limit.to_string().into()];
+        change.arguments.extend(limit);
     }
-    Ok((variables, arguments))
+    Ok(change)
 }
 
 /// Whether the user's own provider serves the model.

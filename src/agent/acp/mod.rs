@@ -18,7 +18,6 @@ mod tests;
 mod transport;
 mod updates;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -31,12 +30,8 @@ use self::connection::{Connection, HANG_UP, RELEASE, Setup};
 use crate::agent::command::{mcp_config, prepare};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
-use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, OfferedServer, Session, SessionTools,
-    TurnLimits,
-};
-use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, EventKind, FaultClass, RunId, SessionId};
+use crate::agent::{Agent, AgentError, AgentKind, AgentLaunch, Session, SessionTools, TurnLimits};
+use crate::model::{AgentIdentity, EventKind, FaultClass, SessionId};
 use crate::sys::process::{Ladder, Supervised};
 
 /// How long stopping an agent may take, from `session/cancel` to the last of its output: CI
@@ -52,32 +47,6 @@ const _: () = assert!(
     "the steps of an end take longer than the end"
 );
 
-/// Everything needed to start an agent.
-pub struct AgentLaunch<'a> {
-    /// The program.
-    pub command: &'a AgentCommand,
-    /// Arguments that the run adds.
-    pub extra: Vec<OsString>,
-    /// Variables to set (`Some`) or remove (`None`).
-    pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The run, whose id marks every process of it.
-    pub run: &'a RunId,
-    /// The repository's root: the sessions' working directory.
-    pub cwd: &'a Path,
-    /// The run's folder, for wire frames and stderr.
-    pub folder: &'a Path,
-    /// The CLI's home with its session records, for Copilot.
-    pub home: Option<PathBuf>,
-    /// The folder of the CLI's log, for Copilot.
-    pub logs: Option<PathBuf>,
-    /// The guard's plugin, for Copilot; verified before each session.
-    pub plugin: Option<Plugin>,
-    /// The run's own MCP server, if it offers tools.
-    pub tools: Option<OfferedServer>,
-    /// Decides the agent's tool calls.
-    pub gate: Arc<Gate>,
-}
-
 /// A running agent and the connection to it.
 pub struct AcpAgent {
     child: Supervised,
@@ -92,8 +61,8 @@ impl AcpAgent {
     ///
     /// # Errors
     /// If the agent cannot be started or does not speak the protocol.
-    pub async fn start(launch: AgentLaunch<'_>) -> Result<Self, AgentError> {
-        let agent = Self::start_with(&launch, None).await?;
+    pub async fn start(launch: &AgentLaunch) -> Result<Self, AgentError> {
+        let agent = Self::start_with(launch, None).await?;
         let Some(tools) = launch.tools.as_ref().filter(|_| !agent.connection.takes_servers())
         else {
             return Ok(agent);
@@ -103,7 +72,7 @@ impl AcpAgent {
                 Box::new(agent).stop().await;
                 let opened = SessionTools::open(&tools.server)?;
                 opened.write_config(&tools.config)?;
-                Self::start_with(&launch, Some(opened)).await
+                Self::start_with(launch, Some(opened)).await
             }
             AgentKind::Other => {
                 let message = "this agent takes no MCP servers over http, so it gets no memory \
@@ -116,7 +85,7 @@ impl AcpAgent {
 
     /// Starts the agent with these tools for all its sessions, which a file tells it of.
     async fn start_with(
-        launch: &AgentLaunch<'_>,
+        launch: &AgentLaunch,
         of_process: Option<SessionTools>,
     ) -> Result<Self, AgentError> {
         let prepare = |path: PathBuf| move |source| AgentError::Prepare { path, source };
@@ -145,8 +114,8 @@ impl AcpAgent {
             tools: launch.tools.as_ref().map(|tools| Arc::clone(&tools.server)),
             of_process,
             home: launch.home.clone(),
-            logs: launch.logs.clone(),
-            cwd: launch.cwd.to_owned(),
+            logs: (launch.command.kind == AgentKind::Copilot).then(|| launch.logs.clone()),
+            cwd: launch.cwd.clone(),
             stderr: stderr.clone(),
             known: launch.command.known(),
             pid: Some(child.pid()),
@@ -206,12 +175,13 @@ impl Agent for AcpAgent {
     }
 }
 
-fn command(launch: &AgentLaunch<'_>, tools: Option<&Path>) -> Command {
+fn command(launch: &AgentLaunch, tools: Option<&Path>) -> Command {
     let mut command = Command::new(&launch.command.program);
-    command.args(&launch.command.args).args(&launch.extra).stdin(Stdio::piped());
+    command.args(&launch.command.args).args(&launch.environment.arguments);
+    command.stdin(Stdio::piped());
     if let Some(config) = tools {
         command.args(mcp_config(config));
     }
-    prepare(&mut command, &launch.environment, launch.cwd);
+    prepare(&mut command, &launch.environment.variables, &launch.cwd);
     command
 }

@@ -17,20 +17,18 @@ use sha2::{Digest as _, Sha256};
 
 use self::turn::OneShotSession;
 use super::records::SessionRecords;
-use super::{Agent, AgentError, Session, SessionTools};
+use super::{Agent, AgentError, AgentLaunch, Session, SessionTools};
 use crate::model::{AgentIdentity, SessionId};
-
-pub use self::turn::OneShotLaunch;
 
 /// An agent that runs one process per prompt, and none between prompts.
 pub struct OneShot {
-    launch: Arc<OneShotLaunch>,
+    launch: Arc<AgentLaunch>,
     sessions: u32,
 }
 
 impl OneShot {
     /// Creates the agent without starting a process.
-    pub fn new(launch: OneShotLaunch) -> Self {
+    pub fn new(launch: AgentLaunch) -> Self {
         Self { launch: Arc::new(launch), sessions: 0 }
     }
 }
@@ -46,7 +44,9 @@ impl Agent for OneShot {
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
-        self.launch.plugin.check()?;
+        if let Some(plugin) = &self.launch.plugin {
+            plugin.check()?;
+        }
         self.sessions += 1;
         let started = std::time::SystemTime::now();
         let id = session_name(self.launch.run.as_str(), self.sessions, started);

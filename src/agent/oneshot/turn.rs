@@ -4,8 +4,6 @@
 //! turn is returned, and everything observed becomes part of the turn.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,13 +24,12 @@ use crate::agent::records::{SessionRecords, reset_in_logs};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentCommand, AgentError, Closed, Gate, OfferedServer, ReportedFault, Session, SessionTools,
-    TurnLimits, classify_line, observe,
+    AgentError, AgentLaunch, Closed, ReportedFault, Session, SessionTools, TurnLimits,
+    classify_line, observe,
 };
-use crate::hooks::Plugin;
 use crate::model::{
-    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, RunId,
-    SessionId, Turn, TurnEnd, Usage,
+    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
+    Turn, TurnEnd, Usage,
 };
 use crate::sys::process::{Ladder, Supervised};
 
@@ -49,7 +46,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// A session that runs each prompt in a separate process.
 pub(super) struct OneShotSession {
     id: SessionId,
-    launch: Arc<OneShotLaunch>,
+    launch: Arc<AgentLaunch>,
     records: Option<SessionRecords>,
     /// Tokens that were counted in earlier turns.
     counted: Usage,
@@ -78,7 +75,7 @@ type Lines = FramedRead<ChildStdout, AnyDelimiterCodec>;
 impl OneShotSession {
     pub(super) fn new(
         id: SessionId,
-        launch: Arc<OneShotLaunch>,
+        launch: Arc<AgentLaunch>,
         records: Option<SessionRecords>,
         tools: Option<SessionTools>,
     ) -> Self {
@@ -164,7 +161,7 @@ impl OneShotSession {
     fn start(&self, prompt: &Prompt) -> Result<(Supervised, Lines), AgentError> {
         let launch = &self.launch;
         let mut command = Command::new(&launch.command.program);
-        command.args(&launch.command.args).args(&launch.extra);
+        command.args(&launch.command.args).args(&launch.environment.arguments);
         command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
         if let (Some(tools), Some(offered)) = (&self.tools, &launch.tools) {
             tools.write_config(&offered.config)?;
@@ -175,7 +172,7 @@ impl OneShotSession {
         } else {
             command.stdin(Stdio::piped());
         }
-        prepare(&mut command, &launch.environment, &launch.cwd);
+        prepare(&mut command, &launch.environment.variables, &launch.cwd);
         let mut child = Supervised::spawn(command, launch.run.as_str()).map_err(|error| {
             let source = std::io::Error::other(error);
             AgentError::Start { program: launch.command.program.clone(), source }
@@ -390,32 +387,6 @@ fn broken(error: &AnyDelimiterCodecError) -> String {
         }
         AnyDelimiterCodecError::Io(error) => format!("its output broke: {error}"),
     }
-}
-
-/// Everything needed to start a prompt's process.
-pub struct OneShotLaunch {
-    /// The program, with its own arguments.
-    pub command: AgentCommand,
-    /// Arguments that the run adds.
-    pub extra: Vec<OsString>,
-    /// Variables to set (`Some`) or remove (`None`).
-    pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The run, whose id marks every process of it.
-    pub run: RunId,
-    /// The repository's root.
-    pub cwd: PathBuf,
-    /// The run's folder, for the records and stderr.
-    pub folder: PathBuf,
-    /// The CLI's home with its session records.
-    pub home: Option<PathBuf>,
-    /// The folder of the CLI's log.
-    pub logs: PathBuf,
-    /// The guard's plugin, verified before each session.
-    pub plugin: Plugin,
-    /// The run's own MCP server, if it offers tools.
-    pub tools: Option<OfferedServer>,
-    /// Decides the agent's tool calls.
-    pub gate: Arc<Gate>,
 }
 
 #[cfg(test)]

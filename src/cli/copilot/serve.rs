@@ -162,15 +162,15 @@ pub(super) struct Begun {
 /// The CLI's command with the guard's plugin, and an environment without variables that would
 /// weaken the guard.
 pub(super) fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
-    let (variables, arguments) = launch::environment(begun.command.kind, tmp, &[])?;
+    let change = launch::environment(begun.command.kind, tmp, &[])?;
     let mut command = Command::new(&begun.command.program);
     command
         .args(plugin_arguments(plugin.folder()))
-        .args(arguments)
+        .args(change.arguments)
         .args(&begun.normalized.arguments);
     // A run or a recipe uses these to find and end everything that it started.
     let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
-    for (name, value) in variables {
+    for (name, value) in change.variables {
         match value {
             Some(value) => command.env(name, value),
             None if marks(&name) => continue,
