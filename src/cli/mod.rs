@@ -74,6 +74,7 @@ mod screen;
 mod second_signal;
 mod secret_files;
 mod shell;
+mod shown_checks;
 mod signing;
 mod standing;
 mod stats;

@@ -15,12 +15,17 @@ use crate::report::harmless;
 
 /// Prints to standard output; ignores a closed stream.
 pub(super) fn say(text: &str) {
-    print(&mut io::stdout().lock(), &unarmed(&harmless(&redactor().redact_str(text))));
+    print(&mut io::stdout().lock(), &unarmed(&shown(text)));
 }
 
 /// Prints to standard error.
 pub(super) fn complain(text: &str) {
-    print(&mut io::stderr().lock(), &unarmed(&harmless(&redactor().redact_str(text))));
+    print(&mut io::stderr().lock(), &unarmed(&shown(text)));
+}
+
+/// A text as it may be shown: without secrets, and without what controls a terminal.
+pub(super) fn shown(text: &str) -> String {
+    harmless(&redactor().redact_str(text))
 }
 
 /// Prints a value as JSON.

@@ -17,6 +17,7 @@ use super::holdout;
 use super::print::{complain, say, say_json};
 use super::proving::{Ignored, Proving, proving, until_signal};
 use super::runtime::runtime;
+use super::shown_checks::ShownChecks;
 use crate::config;
 use crate::model::{ExitCode, Oid};
 use crate::task::{self, TASK_FILE, TaskFolder, same_content};
@@ -127,7 +128,7 @@ async fn derive_in_room(
     let Proving { rooms, checks, options, table, .. } = room;
     let (repo, layout) = (&at.place.repo, &at.layout);
     let it = Derivation { repo, layout, table, seen, claims, task, holdout, by_hand };
-    let found = derive(&it, rooms, (&*checks, options)).await?;
+    let found = derive(&it, rooms, (&ShownChecks::new(checks), options)).await?;
     let found = found.map_err(|lacks| {
         Failure::new(ExitCode::Invalid, format!("the proof room is missing something\n{lacks}"))
     })?;

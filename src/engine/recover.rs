@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use backoff::ExponentialBackoffBuilder;
+use backoff::backoff::Backoff as _;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -11,7 +13,7 @@ use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
-/// The delay before the agent's process is started again; doubled each time.
+/// The delay before the agent's process is started again, after its first failure.
 const RESTART: Duration = Duration::from_millis(500);
 /// The delays before the network is tried again. The agent itself retries several times before
 /// each.
@@ -94,7 +96,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
             }
         }
         FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
-            advice(RecoveryAction::Restart, RESTART * (1 << retry), "the agent's process failed")
+            advice(RecoveryAction::Restart, restart_delay(retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
             advice(RecoveryAction::Fail, none, "the agent's process keeps failing")
@@ -245,6 +247,23 @@ fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
 /// The seed's formula: 30 s, doubled each time, at most five minutes.
 fn rate_limit_wait(retry: u32) -> Duration {
     Duration::from_secs((30 << retry.min(10)).min(300))
+}
+
+/// The delay before the next start of an agent, after `retry` earlier ones: doubled each time, with
+/// some jitter, at most five minutes.
+fn restart_delay(retry: u32) -> Duration {
+    let mut backoff = ExponentialBackoffBuilder::new()
+        .with_initial_interval(RESTART)
+        .with_multiplier(2.0)
+        .with_randomization_factor(0.2)
+        .with_max_interval(Duration::from_secs(300))
+        .with_max_elapsed_time(None)
+        .build();
+    let mut delay = RESTART;
+    for _ in 0..=retry.min(16) {
+        delay = backoff.next_backoff().unwrap_or(delay);
+    }
+    delay
 }
 
 #[cfg(test)]

@@ -277,3 +277,18 @@ fn the_picture_of_the_readme_is_what_a_run_shows() {
     let known = std::fs::read_to_string(path).unwrap_or_default();
     assert_eq!(timeless(&known), timeless(&drawn), "docs/picture draws docs/screen.svg again");
 }
+
+#[test]
+fn verify_shows_the_check_that_runs_and_leaves_no_trace_of_it() {
+    let repo = Repo::new("- [ ] a is there\n  - verify: `sleep 1; test -f a.txt`\n");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    let ran = repo.run(LONG, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let verify = repo.command(&["verify", "demo", "--base", "main"]);
+    let terminal = OnTerminal::new(&verify, (24, 90));
+    let shown = terminal.shows("run 1: sleep 1; test -f a.txt");
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    let (code, left) = terminal.end();
+    assert_eq!(code, Some(0), "{left}");
+    assert!(!left.contains("run 1:") && left.contains("a is there"), "{left}");
+}
