@@ -1,7 +1,6 @@
 //! The room as a whole, on real repositories.
 
 mod checks;
-mod clashes;
 mod index_follows;
 mod links;
 mod preflight;
