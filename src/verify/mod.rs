@@ -49,7 +49,6 @@ mod repo;
 mod room_lacks;
 mod room_place;
 mod runner;
-mod runner_operands;
 mod save_work;
 mod setup;
 mod shell;
@@ -57,7 +56,6 @@ mod silent;
 mod state;
 mod stretches;
 mod unfinished;
-mod unwritten;
 mod ways_back;
 mod worker_tree;
 

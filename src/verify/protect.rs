@@ -10,7 +10,6 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::classify::{EntryKind, LookedAt, Role, SourceTree, Table, judges, link_target};
 use super::error::VerifyError;
-use super::unwritten::looks_for_new_test;
 use crate::model::{FirstSeen, FirstStatus, Task};
 
 /// Most files that the task's globs name one by one: each is a mount in the sandbox.
@@ -140,11 +139,7 @@ impl Protection {
         // there.
         let wants_new_test = |command: &&str| {
             let seen = first_seen.iter().find(|seen| seen.command == *command);
-            match seen.map(|seen| seen.status) {
-                Some(FirstStatus::Missing | FirstStatus::Green) => true,
-                Some(FirstStatus::Red) => false,
-                None => looks_for_new_test(command, start),
-            }
+            seen.is_some_and(|seen| seen.status != FirstStatus::Red)
         };
         let (new, old): (Vec<&str>, Vec<&str>) = commands.partition(wants_new_test);
         let (new, old) = (judges(start, table, &new), judges(start, table, &old));

@@ -29,7 +29,6 @@ pub(in crate::verify) use judges::{only_looks, only_parses};
 pub(in crate::verify) use looked_at::LookedAt;
 pub(in crate::verify) use missing_tests::missing_tests;
 pub(in crate::verify) use mutants::{AskedCheck, Mutant, Mutants, mutants};
-pub(in crate::verify) use programs::runs_tests;
 pub use put_back::put_back;
 pub(in crate::verify) use question::JudgeEnd;
 pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};

@@ -53,11 +53,6 @@ const INTERPRETERS: &str = "
     luajit node nodejs octave perl php pwsh pypy raku ruby runghc tclsh ts-node tsx
 ";
 
-/// Whether a program of this name only runs tests.
-pub(in crate::verify) fn runs_tests(name: &str) -> bool {
-    lists(RUNNERS, name)
-}
-
 /// The use of its files, by the program's name.
 pub(super) fn program(word: &str) -> Program {
     if matches!(word, "." | "source") {

@@ -67,37 +67,6 @@ fn read(text: &str, depth: usize, found: &mut Vec<Invocation>) {
     }
 }
 
-/// The test programs of a line that have no reader of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Testers {
-    /// None: what prints a summary is a script or a recipe.
-    Hidden,
-    /// One whose result does not decide.
-    Beside,
-    /// One whose result decides.
-    Deciding,
-}
-
-/// Finds the test programs of a line.
-pub(super) fn testers(text: &str) -> Testers {
-    testers_at(text, 0)
-}
-
-fn testers_at(text: &str, depth: usize) -> Testers {
-    let of = |command: &ShellCommand| {
-        let words = unwrapped(&command.words);
-        match words::shell_script(words) {
-            Some(script) if depth < MOST_DEPTH => testers_at(script, depth + 1),
-            Some(_) => Testers::Hidden,
-            None if words::runner(words).is_some() => Testers::Beside,
-            None if !words::is_tester(words) => Testers::Hidden,
-            None if command.usage == Use::Status && !command.conditional => Testers::Deciding,
-            None => Testers::Beside,
-        }
-    };
-    scan(text).iter().map(of).max().unwrap_or(Testers::Hidden)
-}
-
 /// The remaining requirement, depending on how the line uses the command's result.
 fn outer(command: &ShellCommand, summary: Summary) -> Summary {
     match (command.usage, summary) {

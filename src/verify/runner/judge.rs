@@ -1,6 +1,6 @@
 //! Whether a green exit status is the result of tests that ran.
 
-use super::command::{Invocation, Summary, Testers, invocations, testers};
+use super::command::{Invocation, Summary, invocations};
 use super::report::{TestReport, TestRunner, TestTally};
 use crate::model::TestCount;
 
@@ -65,12 +65,7 @@ pub fn judge_tests(command: &str, exit_ok: bool, report: &TestReport) -> Judgmen
             Judgment::Green | Judgment::Red | Judgment::ExitStatus => {}
         }
     }
-    let is_empty = match testers(command) {
-        Testers::Deciding => report.is_empty(),
-        Testers::Beside => false,
-        Testers::Hidden => report.says_that_none_ran(),
-    };
-    if best == Judgment::ExitStatus && is_empty {
+    if best == Judgment::ExitStatus && invocations.is_empty() && report.says_that_none_ran() {
         return Judgment::NothingRan { why: "its summary says that no test ran".to_owned() };
     }
     best

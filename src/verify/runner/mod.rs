@@ -12,7 +12,6 @@ mod readers;
 mod report;
 mod scanner;
 
-pub(in crate::verify) use command::words::runner;
 pub use command::{Invocation, Summary, invocations};
 pub use environment::runner_environment;
 pub use judge::{Judgment, at_least_as_many, judge_tests, still_failing, worse};

@@ -106,24 +106,9 @@ impl TestRunner {
 
     /// The parts of a run that end separately, if it has such parts.
     pub(super) fn parts(self) -> Option<&'static str> {
-        match self {
-            Self::Cargo => Some("test binaries"),
-            Self::Go => Some("packages"),
-            Self::Nextest => Some("tests"),
-            Self::Pytest
-            | Self::Unittest
-            | Self::Jest
-            | Self::Vitest
-            | Self::Mocha
-            | Self::Node
-            | Self::Maven
-            | Self::Gradle
-            | Self::Ctest
-            | Self::Rspec
-            | Self::Minitest
-            | Self::Phpunit
-            | Self::Dotnet => None,
-        }
+        let parts =
+            [(Self::Cargo, "test binaries"), (Self::Go, "packages"), (Self::Nextest, "tests")];
+        parts.iter().find(|(runner, _)| *runner == self).map(|(_, parts)| *parts)
     }
 }
 
@@ -246,34 +231,14 @@ impl TestReport {
         Self { tallies, summary }
     }
 
-    /// Whether a summary, of whatever runner, says that no test ran, and none that one did.
-    pub(super) fn is_empty(&self) -> bool {
-        self.summary.is_empty()
-    }
-
     /// Whether a summary says in so many words that no test ran, and none says that one did: a
     /// script prints many a number.
     pub(super) fn says_that_none_ran(&self) -> bool {
-        let counts = |runner| match runner {
-            // The first prints no numbers, and the others also where nobody asks for tests.
-            TestRunner::Go | TestRunner::Maven | TestRunner::Gradle => false,
-            TestRunner::Cargo
-            | TestRunner::Nextest
-            | TestRunner::Pytest
-            | TestRunner::Unittest
-            | TestRunner::Jest
-            | TestRunner::Vitest
-            | TestRunner::Mocha
-            | TestRunner::Node
-            | TestRunner::Ctest
-            | TestRunner::Rspec
-            | TestRunner::Minitest
-            | TestRunner::Phpunit
-            | TestRunner::Dotnet => true,
-        };
+        // The first prints no numbers, and the others also where nobody asks for tests.
+        let no_numbers = [TestRunner::Go, TestRunner::Maven, TestRunner::Gradle];
         let mut tallies = self.tallies.iter();
         let none = |(runner, it): (&TestRunner, &TestTally)| {
-            counts(*runner) && it.ended > 0 && it.ran() == 0
+            !no_numbers.contains(runner) && it.ended > 0 && it.ran() == 0
         };
         match self.summary.passed() {
             Some(passed) => !passed,

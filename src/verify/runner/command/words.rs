@@ -2,7 +2,6 @@
 
 use super::super::report::TestRunner;
 use crate::shell::unwrapped;
-use crate::verify::classify::runs_tests;
 
 /// The script of `sh -c 'script'` and `eval script`.
 pub(super) fn shell_script(words: &[String]) -> Option<&str> {
@@ -66,33 +65,6 @@ pub(in crate::verify) fn runner(words: &[String]) -> Option<(TestRunner, Vec<&st
         _ => return None,
     };
     Some((found, arguments))
-}
-
-/// Programs whose word `test` names a recipe of the project.
-const RECIPES: &[&str] = &[
-    "ant", "composer", "gmake", "hatch", "invoke", "inv", "just", "make", "mise", "nmake", "npm",
-    "pdm", "pixi", "pnpm", "poe", "rake", "rye", "task", "test", "yarn", "[", "echo", "printf",
-];
-
-/// Whether a command is a test program, as in `bats a.bats` and `deno test`.
-pub(super) fn is_tester(words: &[String]) -> bool {
-    let Some((program, rest)) = words.split_first() else { return false };
-    let name = base(program).trim_end_matches(".js");
-    let first = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
-    match name {
-        "npx" | "bunx" | "pnpx" => rest
-            .iter()
-            .position(|word| !word.starts_with('-'))
-            .is_some_and(|at| is_tester(&rest[at..])),
-        "bun" if first == Some("x") => rest.len() > 1 && is_tester(&rest[1..]),
-        _ if runs_tests(name) => true,
-        _ => {
-            first == Some("test")
-                && !RECIPES.contains(&name)
-                && !program.contains('/')
-                && rest.first().is_some_and(|word| word == "test")
-        }
-    }
 }
 
 fn rest_of<'a>(runner: TestRunner, arguments: &[&'a str]) -> Option<(TestRunner, Vec<&'a str>)> {

@@ -66,13 +66,11 @@ fn cargo() {
 #[test]
 fn nextest() {
     all(&[
-        ("cargo nextest run", sample!("nextest-green"), Green),
         ("cargo nextest run --color always", sample!("nextest-colors"), Green),
         ("cargo nextest run", sample!("nextest-green-output"), Green),
         ("cargo nextest run", sample!("nextest-exit-0-output"), Incomplete),
         ("cargo nextest run --no-tests=pass", sample!("nextest-zero"), Silenced),
         ("cargo nextest run", sample!("nextest-zero"), NothingRan),
-        ("cargo nextest run", sample!("nextest-red"), Incomplete),
         ("cargo nextest run", b"", Incomplete),
     ]);
 }
@@ -80,7 +78,6 @@ fn nextest() {
 #[test]
 fn pytest() {
     all(&[
-        ("pytest tests", sample!("pytest-green"), Green),
         ("python -m pytest -v tests", sample!("pytest-verbose"), Green),
         ("pytest --color=yes tests", sample!("pytest-colors"), Green),
         ("pytest -q tests", sample!("pytest-quiet"), Green),
@@ -93,11 +90,7 @@ fn pytest() {
         ("pytest -q tests", sample!("pytest-exit-0-quiet"), Incomplete),
         ("make test", sample!("pytest-exit-0"), Incomplete),
         ("make test", sample!("pytest-green"), Green),
-        ("pytest skips", sample!("pytest-all-skipped"), NothingRan),
-        ("pytest -k nothing tests || true", sample!("pytest-deselected"), NothingRan),
         ("pytest --collect-only tests", sample!("pytest-collect-only"), ExitStatus),
-        ("tox", sample!("pytest-collect-only"), ExitStatus),
-        ("pytest tests || true", sample!("pytest-red"), Incomplete),
         ("pytest tests", b"", Incomplete),
     ]);
 }
@@ -141,15 +134,12 @@ fn go() {
 #[test]
 fn jest() {
     all(&[
-        ("npx jest", sample!("jest-green"), Green),
         ("npx jest --verbose", sample!("jest-verbose"), Green),
         ("yarn jest --colors", sample!("jest-colors"), Green),
         ("npx jest", sample!("jest-exit-0"), Incomplete),
         ("npx jest -i", sample!("jest-exit-0-in-band"), Incomplete),
         ("npx jest --passWithNoTests", sample!("jest-exit-0"), Incomplete),
         ("npx jest no_such --passWithNoTests", sample!("jest-pass-with-no-tests"), Silenced),
-        ("npx jest", sample!("jest-all-skipped"), NothingRan),
-        ("npx jest -t nothing", sample!("jest-filtered"), NothingRan),
         ("npx jest --listTests", sample!("jest-list"), ExitStatus),
         ("npm test", sample!("jest-green"), Green),
         ("npm test", b"> app@1.0.0 test\n> eslint .\n\n", ExitStatus),
@@ -159,14 +149,10 @@ fn jest() {
 #[test]
 fn vitest() {
     all(&[
-        ("npx vitest run", sample!("vitest-green"), Green),
         ("pnpm exec vitest run --reporter=verbose", sample!("vitest-verbose"), Green),
         ("npx vitest run", sample!("vitest-colors"), Green),
         ("npx vitest run --reporter=dot", sample!("vitest-dot"), Green),
-        ("npx vitest run", sample!("vitest-filtered"), NothingRan),
-        ("npx vitest run", sample!("vitest-all-skipped"), NothingRan),
         ("npx vitest run --passWithNoTests", sample!("vitest-pass-with-no-tests"), Silenced),
-        ("npx vitest run || true", sample!("vitest-red"), Incomplete),
         ("npm test", b"\n RUN  v2.1.9 /tmp/app/js\n\n", Incomplete),
         ("npx vitest run", b"", Incomplete),
     ]);
@@ -175,15 +161,11 @@ fn vitest() {
 #[test]
 fn mocha() {
     all(&[
-        ("npx mocha", sample!("mocha-green"), Green),
         ("npx mocha --colors", sample!("mocha-colors"), Green),
         ("npx mocha --reporter=dot", sample!("mocha-dot"), Green),
         ("npx mocha -R min", sample!("mocha-min"), Green),
         ("npx mocha --reporter tap", sample!("mocha-tap"), Silenced),
         ("npx mocha", sample!("mocha-exit-0"), Incomplete),
-        ("npx mocha -g nothing", sample!("mocha-zero"), NothingRan),
-        ("npx mocha ms", sample!("mocha-all-skipped"), NothingRan),
-        ("npx mocha || true", sample!("mocha-red"), Incomplete),
         ("npm test", sample!("mocha-green"), Green),
     ]);
 }
@@ -191,13 +173,9 @@ fn mocha() {
 #[test]
 fn node() {
     all(&[
-        ("node --test n", sample!("node-green"), Green),
         ("node --test --test-reporter=spec n", sample!("node-spec"), Green),
         ("node --test --test-reporter=dot n", sample!("node-dot"), Silenced),
-        ("node --test empty", sample!("node-zero"), NothingRan),
-        ("node --test ns", sample!("node-all-skipped"), NothingRan),
         ("node --test np", sample!("node-plain"), Green),
-        ("node --test n || true", sample!("node-red"), Incomplete),
         ("node --test n", b"TAP version 13\n", Incomplete),
         ("node n/double.test.js", sample!("node-direct"), Green),
     ]);
@@ -245,13 +223,9 @@ fn phpunit() {
 #[test]
 fn ctest() {
     all(&[
-        ("ctest --test-dir build", sample!("ctest-green"), Green),
         ("ctest --test-dir build -V", sample!("ctest-verbose"), Green),
         ("ctest --test-dir build -Q", sample!("ctest-quiet"), Silenced),
-        ("ctest --test-dir build -R nothing", sample!("ctest-zero"), NothingRan),
-        ("ctest --test-dir build -R later", sample!("ctest-all-skipped"), NothingRan),
         ("ctest --test-dir build -N", sample!("ctest-list"), ExitStatus),
-        ("ctest --test-dir build || true", sample!("ctest-red"), Incomplete),
         ("make test", sample!("ctest-green"), Green),
     ]);
 }

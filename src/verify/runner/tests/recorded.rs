@@ -285,8 +285,6 @@ fn a_runner_without_a_reader_proves_nothing_if_it_says_that_no_test_ran() {
             ("bats-green", "./run.sh", ExitStatus),
             ("deno-none", "make -C a check", NothingRan),
             ("tox-none", "sh run.sh", NothingRan),
-            // Another program decides.
-            ("bats-none", "test -f off || bats -f absent a.bats", ExitStatus),
         ],
     );
 }

@@ -60,20 +60,13 @@ fn the_counts_are_the_runners_own() {
         (tally.passed, tally.failed, tally.skipped)
     };
     assert_eq!(counts(sample!("cargo-workspace-green"), TestRunner::Cargo), (5, 0, 3));
-    assert_eq!(counts(sample!("nextest-red"), TestRunner::Nextest), (3, 1, 3));
-    assert_eq!(counts(sample!("pytest-red"), TestRunner::Pytest), (1, 1, 1));
     assert_eq!(counts(sample!("unittest-red"), TestRunner::Unittest), (1, 1, 1));
     // The parts of one test fail by themselves.
     let parts = "Ran 3 tests in 0.003s\n\nFAILED (errors=4, skipped=1)\n";
     assert_eq!(counts(parts.as_bytes(), TestRunner::Unittest), (0, 2, 1));
     assert_eq!(counts(sample!("go-red"), TestRunner::Go), (2, 1, 1));
-    assert_eq!(counts(sample!("jest-red"), TestRunner::Jest), (3, 1, 2));
-    assert_eq!(counts(sample!("vitest-red"), TestRunner::Vitest), (1, 1, 1));
-    assert_eq!(counts(sample!("mocha-red"), TestRunner::Mocha), (1, 1, 1));
-    assert_eq!(counts(sample!("node-red"), TestRunner::Node), (3, 1, 2));
     assert_eq!(counts(sample!("rspec-red"), TestRunner::Rspec), (1, 1, 1));
     assert_eq!(counts(sample!("minitest-red"), TestRunner::Minitest), (1, 1, 1));
     assert_eq!(counts(sample!("phpunit-red"), TestRunner::Phpunit), (1, 1, 1));
     assert_eq!(counts(sample!("dotnet-platform-red"), TestRunner::Dotnet), (1, 1, 1));
-    assert_eq!(counts(sample!("ctest-red"), TestRunner::Ctest), (1, 1, 1));
 }
