@@ -55,7 +55,6 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
     };
     let holdout = holdout::of_command(&at, &task, &settings)?;
     let head = preflight.checkpoint.head.clone();
-    let note = |text: &str| complain(&format!("note: {text}"));
     let Proving { rooms, checks, options, table, tier, .. } = &mut room;
     let tree = CheckOptions { purpose: Purpose::Preflight, ..options.clone() };
     let it = Rehearsal {
@@ -67,12 +66,8 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         tree: checks.leaves_the_tree().then_some(&tree),
         holdout: holdout.as_ref(),
     };
-    let found = runtime()?.block_on(until_signal(run(
-        &it,
-        rooms,
-        (&*checks, options),
-        (&tell, &note),
-    )))??;
+    let found =
+        runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), &tell)))??;
     let found = found.map_err(|lacks| Failure::new(ExitCode::Invalid, lacks))?;
     let report = Report {
         criteria: &found.criteria,
@@ -141,9 +136,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn is_strong(&self) -> bool {
-        let weak = |it: &RehearsedCriterion| {
-            it.is_flaky() || it.is_weak() && !it.text_only || it.is_never_green()
-        };
+        let weak = |it: &RehearsedCriterion| it.is_flaky() || it.is_weak() && !it.text_only;
         // A check of the whole task proves no criterion, so cheats that pass it are only listed.
         !self.criteria.iter().any(weak)
             && !self.whole_task.is_some_and(RehearsedCriterion::is_flaky)
@@ -168,8 +161,6 @@ impl Report<'_> {
                 "weak": it.is_weak(),
                 "text_only": it.text_only,
                 "judge_is_subject": !it.judge_is_subject.is_empty(),
-                "deletes": it.deletes,
-                "never_green": it.never_green().collect::<Vec<_>>(),
                 "checks": checks,
                 "accepted": accepted,
                 "stopped_by_holdout": it.stopped,
@@ -202,7 +193,6 @@ impl Report<'_> {
         for it in self.all() {
             let is_whole = it.criterion.line == 0;
             let word = match (it.is_flaky(), it.is_weak(), it.text_only) {
-                _ if it.is_never_green() => "never",
                 (true, _, _) => "flaky",
                 (false, true, true) => "text",
                 (false, true, false) => "weak",
@@ -219,9 +209,6 @@ impl Report<'_> {
                 let runs = runs.collect::<Vec<_>>().join(", ");
                 text.push_str(&format!("\n      `{}` is {runs} before any work", check.command));
             }
-            for command in it.never_green() {
-                text.push_str(&format!("\n      no work can make `{command}` green"));
-            }
             for cheat in &it.accepted {
                 text.push_str(&format!("\n      would pass: {}", cheat.cheat));
                 for line in shown(&cheat.diff) {
@@ -236,13 +223,6 @@ impl Report<'_> {
                 text.push_str(&format!(
                     "\n      `{}` decides, so the agent is denied to edit it: if that is the work, \
                      name it in `may_change:`",
-                    path.display()
-                ));
-            }
-            for path in &it.deletes {
-                text.push_str(&format!(
-                    "\n      the work is to delete `{}`: the agent can do that with a patch, but \
-                     not with `rm`",
                     path.display()
                 ));
             }
@@ -267,8 +247,6 @@ impl Report<'_> {
         } else if self.is_strong() {
             " No cheat that `rehearse` knows passes, except in checks that only read text. That is \
              no proof: others may, and honest work may fail."
-        } else if self.criteria.iter().any(RehearsedCriterion::is_never_green) {
-            " A check that no work can turn green stops the run."
         } else {
             " A weak check can be passed without the work."
         });

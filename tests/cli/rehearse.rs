@@ -154,7 +154,6 @@ const WEAK: &[Planted] = &[
     },
     Planted { check: "python3 -c \"import json; json.load(open('config.json'))\"", files: &[] },
     Planted { check: "sh sq.sh 7 | diff - answer.txt", files: &[SQ, ANSWER] },
-    Planted { check: "test \"$(sh sq.sh 7)\" = \"$(cat answer.txt)\"", files: &[SQ, ANSWER] },
     Planted { check: "bin/tool list | grep -q item", files: &[] },
     Planted { check: "sh -c 'test -f a.txt'", files: &[] },
     Planted { check: "sh sq.sh 7 > out.txt && diff out.txt want.txt", files: &[SQ] },
@@ -164,7 +163,6 @@ const WEAK: &[Planted] = &[
     Planted { check: "echo 7 | sh sq.sh | grep -q 49", files: &[SQ] },
     Planted { check: "sh sq.sh 7 | grep -q 49 || exit 1", files: &[SQ] },
     Planted { check: "sh sq.sh 7 | tee out.log | grep -q 49", files: &[SQ] },
-    Planted { check: "test \"$(cat VERSION)\" = 1.2.0", files: &[("VERSION", "1.1.0\n")] },
     Planted { check: "test -f notes.txt && test \"$(sh sq.sh 7)\" = 49", files: &[SQ] },
 ];
 
@@ -618,14 +616,6 @@ fn a_flaky_check_and_one_that_cannot_run() {
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("`no-such-tool` was not found"), "{}", ran.stderr);
     assert!(ran.stderr.contains("`visible: [PATH]`"), "{}", ran.stderr);
-    let says =
-        ("tests/run.sh", "echo 'error: rustup could not choose a version of cargo'\nexit 1\n");
-    let (_, ran) = rehearse("sh tests/run.sh", &[says]);
-    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
-    let check = "sh tests/run.sh && false";
-    let (_, ran) = rehearse(check, &[SQ, SQ_TEST]);
-    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
-    assert_eq!(ran.json()["criteria"][0]["never_green"], json!([check]));
     let (_, ran) = rehearse("[[ -f a ]]", &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("write `bash -c '…'`"), "{}", ran.stderr);
@@ -686,22 +676,12 @@ fn what_is_uncommitted_is_rehearsed_and_stays() {
     assert!(everything(&repo) == before);
 }
 
-#[test]
-fn a_deletion_is_announced() {
-    let (_, ran) = rehearse("! test -e old.py && test ! -f older.py", &[("old.py", "1\n")]);
-    assert_eq!(ran.json()["criteria"][0]["deletes"], json!(["old.py"]), "{}", ran.stdout);
-}
-
 /// A check that cannot run stands cheats, but says nothing about the work.
 #[test]
 fn what_a_check_lacks_is_named() {
     let (_, ran) = rehearse(".venv/bin/pytest", &[(".gitignore", ".venv/\n")]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("`.venv/bin/pytest` was not found"), "{}", ran.stderr);
-    let (_, ran) =
-        rehearse("sh tests/ask.sh", &[("tests/ask.sh", "echo Connection refused\nexit 1\n")]);
-    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("may be unable to run: Connection refused"), "{}", ran.stderr);
     if !has_tier("full") {
         return;
     }

@@ -111,7 +111,7 @@ impl Attack<'_> {
         }
     }
 
-    /// Named paths that are not there, and that a commit can have.
+    /// Named paths that are not there.
     pub(super) fn missing(&self) -> Vec<PathBuf> {
         let is_written = |path: &Path| {
             let mut outputs = self.scanned.iter().flat_map(|it| &it.outputs);
@@ -119,21 +119,7 @@ impl Attack<'_> {
         };
         let is_there = |path: &Path| self.start.paths().keys().any(|known| known.starts_with(path));
         let named = self.named().into_iter();
-        named.filter(|it| !is_there(it) && !is_written(it) && !self.is_ignored(it)).collect()
-    }
-
-    /// A file that git ignores is made by a command: no commit has it.
-    fn is_ignored(&self, path: &Path) -> bool {
-        let lines = self.text(Path::new(".gitignore")).unwrap_or_default();
-        let lines = lines.lines().map(|line| line.trim().trim_matches('/'));
-        let mut globs =
-            lines.filter_map(|line| Some((line, Glob::new(line).ok()?.compile_matcher())));
-        globs.any(|(line, glob)| {
-            path.ancestors().any(|above| match above.file_name() {
-                Some(name) => glob.is_match(above) || !line.contains('/') && glob.is_match(name),
-                None => false,
-            })
-        })
+        named.filter(|it| !is_there(it) && !is_written(it)).collect()
     }
 
     /// The product's files that the lines name, and those in named folders.

@@ -31,8 +31,6 @@ pub(super) const EMPTY: &str = "empty the files of the product";
 
 const PROTECT_TESTS: &str = "take the tests out of `may_change:`, or name them in `protect:`";
 
-const OTHER_VALUES: &str = "let one of the checks run the code, and compare several of its results";
-
 const ONLY_READS: &str = "add a test of what the code does: this check only parses, lints, or searches \
                           it, so that empty files pass";
 
@@ -83,6 +81,9 @@ pub(super) fn cheats(
 impl Attack<'_> {
     /// Those that do what the lines ask for, the most specific ones first.
     fn of_the_line(&self) -> Vec<Cheat> {
+        let touched = self.touched();
+        let echoed = joined(self.echoed(), &touched);
+        let constant = joined(self.constants(), &echoed);
         vec![
             Cheat {
                 name: "only tick",
@@ -91,23 +92,18 @@ impl Attack<'_> {
             },
             Cheat {
                 name: "create the files that the check names, with the smallest content",
-                edits: self.touched(),
+                edits: touched,
                 instead: "run the file, or compare its output: its existence proves nothing",
             },
             Cheat {
                 name: "write the text that it looks for",
-                edits: self.echoed(),
+                edits: echoed,
                 instead: "run the code and check its output: a text can be written without work",
             },
             Cheat {
                 name: "let the program print the one text that it compares",
-                edits: self.constants(),
+                edits: constant,
                 instead: "compare several arguments, or one that the check makes up when it runs",
-            },
-            Cheat {
-                name: "do all that is asked of files and programs, and nothing else",
-                edits: self.together(),
-                instead: OTHER_VALUES,
             },
         ]
     }
@@ -147,18 +143,6 @@ impl Attack<'_> {
         paths.map(|path| write(path.clone(), &smallest(&path))).collect()
     }
 
-    /// The most specific change of each file: several checks may need several of them.
-    fn together(&self) -> Vec<TreeEdit> {
-        let parts = [self.constants(), self.echoed(), self.touched()];
-        let mut edits: Vec<TreeEdit> = Vec::new();
-        for edit in parts.into_iter().flatten() {
-            if !edits.iter().any(|known| known.path() == edit.path()) {
-                edits.push(edit);
-            }
-        }
-        edits
-    }
-
     /// The tests and judges that the work may change, and tests that the harness does not know.
     fn open_tests(&self, open: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let files = self.start.paths().keys().filter(|path| {
@@ -194,4 +178,12 @@ impl Attack<'_> {
         });
         edits.collect()
     }
+}
+
+/// Changes, and those of other files: several checks may need several of them.
+fn joined(mut edits: Vec<TreeEdit>, others: &[TreeEdit]) -> Vec<TreeEdit> {
+    let is_other = |it: &&TreeEdit| edits.iter().all(|edit| edit.path() != it.path());
+    let others: Vec<TreeEdit> = others.iter().filter(is_other).cloned().collect();
+    edits.extend(others);
+    edits
 }

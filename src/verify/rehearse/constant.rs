@@ -67,20 +67,13 @@ impl Attack<'_> {
     fn wanted(&self, command: &ShellCommand) -> Vec<Option<String>> {
         let outputs: Vec<&String> = self.scanned.iter().flat_map(|it| &it.outputs).collect();
         match program(command) {
-            "test" | "[" | "[[" => {
-                let tested = compared(command).into_iter();
-                tested.map(|literal| literal.or_else(|| self.shown_file())).collect()
-            }
+            "test" | "[" | "[[" => compared(command),
             "diff" | "cmp" => {
                 let words = command.words.iter().skip(1).chain(&command.stdin);
                 let files = words.filter(|it| !it.starts_with('-') && !outputs.contains(it));
                 let files = files.filter_map(|it| plain(it));
                 let texts = files.map(|it| self.text(&it).unwrap_or_else(|| smallest(&it)));
-                let mut found: Vec<String> = texts.chain(command.document.clone()).collect();
-                if found.is_empty() {
-                    found.extend(self.scanned.iter().filter_map(echoed));
-                }
-                found.into_iter().map(|it| Some(it.trim_end_matches('\n').to_owned())).collect()
+                texts.map(|it| Some(it.trim_end_matches('\n').to_owned())).collect()
             }
             _ => match grep(command) {
                 Some(grep) if !grep.absent && grep.files.iter().all(|it| outputs.contains(&it)) => {
@@ -89,14 +82,6 @@ impl Attack<'_> {
                 _ => Vec::new(),
             },
         }
-    }
-
-    /// The text of `$(cat answer.txt)`.
-    fn shown_file(&self) -> Option<String> {
-        let is_cat = |it: &&ShellCommand| it.usage == Use::Output && program(it) == "cat";
-        let mut cats = self.scanned.iter().filter(is_cat);
-        let text = cats.find_map(|it| self.text(&plain(it.words.get(1)?)?));
-        Some(text?.trim_end_matches('\n').to_owned())
     }
 
     /// The files of the program that the words start.
@@ -126,11 +111,6 @@ impl Attack<'_> {
     }
 }
 
-/// The literals that lines compare with `test`.
-pub(super) fn literals(scanned: &[ShellCommand]) -> Vec<String> {
-    scanned.iter().flat_map(compared).flatten().collect()
-}
-
 /// The literals of `test ONE = OTHER`; `None` if both are made when the line runs.
 fn compared(command: &ShellCommand) -> Vec<Option<String>> {
     if !["test", "[", "[["].contains(&program(command)) {
@@ -145,12 +125,4 @@ fn compared(command: &ShellCommand) -> Vec<Option<String>> {
         (is_comparison && is_output).then(|| literals.first().copied().cloned())
     });
     compared.collect()
-}
-
-/// The text that `echo` or `printf` writes.
-fn echoed(command: &ShellCommand) -> Option<String> {
-    let (program, words) = command.words.split_first()?;
-    let text = words.join(" ");
-    let is_known = ["echo", "printf"].contains(&program.as_str()) && !text.contains(['$', '%']);
-    is_known.then(|| text.replace("\\n", "\n"))
 }

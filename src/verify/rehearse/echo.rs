@@ -1,19 +1,13 @@
-//! Files that hold what the lines look for: a text, or a key of JSON.
+//! Files that hold the text that the lines look for.
 //!
 //! Invariant: pure.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-use regex::Regex;
-use serde_json::{Value, json};
 
 use super::attack::{Attack, plain, program, write};
-use super::constant::literals;
 use super::grep::{Grep, grep};
 use super::languages::Language;
-use crate::shell::unwrapped;
 use crate::shell::{ShellCommand, Use};
 use crate::verify::classify::TreeEdit;
 
@@ -35,21 +29,7 @@ impl Attack<'_> {
                 let more = line(&path, &grep);
                 found.insert(path, if is_head { more + &text } else { text + &more });
             }
-            if let Some((path, keys)) = keys(command) {
-                let known = found.get(&path).cloned().or_else(|| self.text(&path));
-                let old = known.and_then(|text| serde_json::from_str(&text).ok());
-                let mut whole: Value = old.unwrap_or_default();
-                let at = keys.iter().fold(&mut whole, |at, key| {
-                    if !at.is_object() {
-                        *at = json!({});
-                    }
-                    &mut at[key]
-                });
-                *at = json!(1);
-                found.insert(path, format!("{whole:#}\n"));
-            }
         }
-        found.extend(self.shown());
         let found = found.into_iter().filter(|(path, _)| self.is_data(path));
         found.map(|(path, text)| write(path, &text)).collect()
     }
@@ -83,19 +63,6 @@ impl Attack<'_> {
         };
         self.start.paths().keys().find(is_meant).cloned()
     }
-
-    /// A file that a reader shows, with the text that the line compares it with.
-    fn shown(&self) -> Option<(PathBuf, String)> {
-        let is_shown = |it: &&ShellCommand| {
-            it.usage == Use::Output && READERS.contains(&program(it)) && grep(it).is_none()
-        };
-        let mut shown = self.scanned.iter().filter(is_shown);
-        let (reader, literals) = (shown.next()?, literals(self.scanned));
-        let [literal] = literals.as_slice() else { return None };
-        let files = reader.words.iter().skip(1).chain(&reader.stdin);
-        let path = files.filter_map(|word| plain(word)).next_back()?;
-        shown.next().is_none().then(|| (path, format!("{literal}\n")))
-    }
 }
 
 /// A line with the text, in a comment if that is possible.
@@ -104,16 +71,4 @@ fn line(path: &Path, grep: &Grep) -> String {
         Some(language) => format!("{} {}\n", language.comment, grep.text),
         None => format!("{}\n", grep.text),
     }
-}
-
-/// The file of `jq -e .key FILE`, and its keys.
-fn keys(command: &ShellCommand) -> Option<(PathBuf, Vec<String>)> {
-    static KEY: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"\.\w+|\["[^"]+"\]"#).expect("a pattern"));
-    let words = unwrapped(&command.words).iter().skip(1).filter(|word| !word.starts_with('-'));
-    let mut words = words.chain(&command.stdin).filter(|_| program(command) == "jq");
-    let (filter, file) = (words.next()?, plain(words.next()?)?);
-    let keys = KEY.find_iter(filter).map(|it| it.as_str().trim_matches(['.', '[', ']', '"']));
-    let keys: Vec<String> = keys.map(str::to_owned).collect();
-    (!keys.is_empty()).then_some((file, keys))
 }

@@ -114,25 +114,3 @@ fn sample(pattern: &str, is_extended: bool) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::verify::classify::scan;
-
-    #[test]
-    fn a_grep_finds_its_sample() {
-        for (line, text, files) in [
-            ("grep -q -- '--dry-run' a b", "--dry-run", "a b"),
-            ("grep -qe --dry-run a", "--dry-run", "a"),
-            ("grep -E '^(retry|again) [[:digit:]]{1,3}$' a", "retry 1", "a"),
-            ("grep -q 'a+(b).*' < a.txt", "a+(b)", "a.txt"),
-            ("grep -q 'retries\\? = [0-9]\\+' a.py", "retrie = 0", "a.py"),
-            ("grep -qF 'a.b(c)*' app.py", "a.b(c)*", "app.py"),
-            ("git grep -q retry -- app.py", "retry", "app.py"),
-        ] {
-            let found = scan(line).iter().find_map(grep).expect(line);
-            assert_eq!((found.text.as_str(), found.files.join(" ").as_str()), (text, files));
-        }
-    }
-}

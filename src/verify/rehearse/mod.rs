@@ -12,6 +12,3 @@ mod languages;
 mod run;
 
 pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};
-
-#[cfg(test)]
-mod tests;

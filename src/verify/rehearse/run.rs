@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::attack::{plain, program};
 use super::cheats::{Cheat, EMPTY, cheats};
@@ -30,7 +27,7 @@ use crate::verify::proof_room::{ProofRoom, Shown};
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::proof_rules::ProofRules;
 use crate::verify::prove::{globs, may_change, prove};
-use crate::verify::room_lacks::{may_lack, room_lacks, setup_failed};
+use crate::verify::room_lacks::{room_lacks, setup_failed};
 use crate::verify::setup::RoomSetup;
 
 /// How often each check runs at the start.
@@ -99,8 +96,6 @@ pub struct RehearsedCriterion {
     pub text_only: bool,
     /// Files that decide and look like the product itself: the agent may not edit them.
     pub judge_is_subject: Vec<PathBuf>,
-    /// Files that have to go.
-    pub deletes: Vec<PathBuf>,
 }
 
 impl RehearsedCriterion {
@@ -112,30 +107,6 @@ impl RehearsedCriterion {
     /// Can the checks be fooled, or not be relied on?
     pub fn is_weak(&self) -> bool {
         !self.accepted.is_empty() || self.is_flaky()
-    }
-
-    /// Whether no work can turn all of its checks green.
-    pub fn is_never_green(&self) -> bool {
-        self.never_green().next().is_some()
-    }
-
-    /// The checks that no work can turn green.
-    pub fn never_green(&self) -> impl Iterator<Item = &str> {
-        let commands = self.checks.iter().map(|check| check.command.as_str());
-        commands.filter(|command| always_fails(command))
-    }
-}
-
-/// Does a line always fail, whatever the work is, since it ends with `false`?
-fn always_fails(command: &str) -> bool {
-    let fails = |last: &str| match last.trim().strip_prefix("exit ") {
-        Some(status) => status.trim().parse().is_ok_and(|status: u8| status > 0),
-        None => last.trim() == "false",
-    };
-    match command.rsplit_once("&&") {
-        // It may end before, or the end is a comment.
-        Some((before, last)) => fails(last) && !before.contains("exit") && !before.contains('#'),
-        None => fails(command),
     }
 }
 
@@ -169,7 +140,7 @@ pub async fn rehearse(
     it: &Rehearsal<'_>,
     rooms: &mut ProofRooms,
     to_run: (&dyn Checks, &CheckOptions),
-    heard: (Tell<'_>, Tell<'_>),
+    tell: Tell<'_>,
 ) -> Result<Result<Rehearsed, String>, VerifyError> {
     let setup = RoomSetup::of(&it.task.settings);
     let start = it.repo.files(it.head, rooms.human())?;
@@ -187,7 +158,7 @@ pub async fn rehearse(
     }
     let (mut begun, mut broken) = (Vec::new(), Vec::new());
     for criterion in all {
-        match it.begin(criterion, &setup, rooms, to_run, heard).await? {
+        match it.begin(criterion, &setup, rooms, to_run, tell).await? {
             Ok(at_start) => begun.push((criterion, at_start)),
             Err(lacks) => broken.push(lacks),
         }
@@ -197,7 +168,7 @@ pub async fn rehearse(
     }
     let mut found = Vec::new();
     for (criterion, at_start) in begun {
-        let attacked = it.attack(criterion, at_start, (&start, &setup), rooms, to_run, heard.0);
+        let attacked = it.attack(criterion, at_start, (&start, &setup), rooms, to_run, tell);
         match attacked.await? {
             Ok(attacked) => found.push(attacked),
             Err(broken) => return Ok(Err(broken)),
@@ -237,7 +208,7 @@ impl Rehearsal<'_> {
         setup: &RoomSetup,
         rooms: &mut ProofRooms,
         to_run: (&dyn Checks, &CheckOptions),
-        (tell, note): (Tell<'_>, Tell<'_>),
+        tell: Tell<'_>,
     ) -> Result<Result<AtStart, String>, VerifyError> {
         tell(&format!("{}: {TIMES} times at the start", criterion.key.quoted()));
         let at_start = self.at_start(&planned(criterion), rooms.warm()?, to_run).await?;
@@ -257,9 +228,6 @@ impl Rehearsal<'_> {
                 let own = criterion.verify.iter().find(|it| it.command == check.command);
                 let line = own.filter(|it| it.line > 0).map(|it| format!("line {}: ", it.line));
                 return Ok(Err(format!("{}{lacks}", line.unwrap_or_default())));
-            }
-            if let Some(line) = may_lack(check).filter(|_| is_red) {
-                note(&format!("`{}` may be unable to run: {line}", check.command));
             }
         }
         Ok(Ok(at_start))
@@ -289,7 +257,6 @@ impl Rehearsal<'_> {
             stopped: Vec::new(),
             text_only: is_text_only(&commands),
             judge_is_subject: like_the_product(&commands, &found.files, self.table, is_known),
-            deletes: deleted(&commands, start),
         };
         let first_seen = first_seen((&last, &wrote), start, self.table);
         let lines = [commands.clone(), found.lines.iter().map(String::as_str).collect()];
@@ -308,6 +275,10 @@ impl Rehearsal<'_> {
         let is_fixed =
             |path: &Path| protect.is_match(path) || path.ancestors().skip(1).any(is_entry);
         all.retain(|cheat| !cheat.edits.iter().any(|edit| is_fixed(edit.path())));
+        // A file that git ignores is made by a command: no commit has it.
+        let room = rooms.warm()?;
+        all.iter_mut().for_each(|cheat| cheat.edits.retain(|it| !room.ignores(it.path())));
+        all.retain(|cheat| !cheat.edits.is_empty());
         let rules = ProofRules {
             repo: self.repo,
             layout: self.layout,
@@ -386,17 +357,6 @@ fn accepted(cheat: &Cheat, start: &TreeFiles) -> AcceptedCheat {
     AcceptedCheat { cheat: cheat.name, diff: diffs.collect(), instead: cheat.instead }
 }
 
-/// The files of the start that a check wants gone: `! test -e old.py`, `test ! -f old.py`.
-fn deleted(commands: &[&str], start: &dyn SourceTree) -> Vec<PathBuf> {
-    static GONE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:!\s*(?:test|\[\[?)\s+|\b(?:test|\[\[?)\s+!\s+|\[\s+!\s+)-[defs]\s+(?<path>[\w./-]+)")
-            .expect("a pattern")
-    });
-    let found = commands.iter().flat_map(|command| GONE.captures_iter(command));
-    let paths = found.map(|it| PathBuf::from(it["path"].trim_start_matches("./")));
-    paths.filter(|path| start.paths().keys().any(|known| known.starts_with(path))).collect()
-}
-
 /// Do the checks only look for text in prose?
 fn is_text_only(commands: &[&str]) -> bool {
     const PROSE: &str = "md txt rst adoc markdown html org README LICENSE CHANGELOG AUTHORS NOTICE";
@@ -434,35 +394,4 @@ fn like_the_product(
         is_code && !is_check && table.role(path).is_none() && !is_known(path)
     };
     named.intersection(judges).filter(is_product).cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_that_ends_with_false_is_never_green() {
-        for (command, is_so) in [
-            ("false", true),
-            ("a || b && exit 1", true),
-            ("sh check.sh && exit 0", false),
-            ("test -e a && exit 0 || true && false", false),
-            ("sh check.sh # && false", false),
-        ] {
-            assert_eq!(always_fails(command), is_so, "{command}");
-        }
-    }
-
-    #[test]
-    fn a_grep_over_prose_is_weak_by_nature() {
-        for (line, is_so) in [
-            ("test -f README.md && grep -q x docs/a.md", true),
-            ("head -n 3 README.md | grep -q x", true),
-            ("cat app.py | grep -q def", false),
-            ("cat README.md", false),
-            ("grep -q x a.md && sh a.sh", false),
-        ] {
-            assert_eq!(is_text_only(&[line]), is_so, "{line}");
-        }
-    }
 }

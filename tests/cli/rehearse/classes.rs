@@ -27,8 +27,6 @@ pub(super) const WEAK: &[Planted] = &[
         check: "python3 -c \"import tomllib; tomllib.load(open('a.toml','rb'))\"",
         files: &[],
     },
-    Planted { check: "bash -c 'diff <(sh sq.sh 7) <(echo 49)'", files: &[SQ] },
-    Planted { check: "bash -c 'diff <(sh sq.sh 7) - <<< 49'", files: &[SQ] },
     Planted { check: "python3 tool.py --help | grep -q -- '--dry-run'", files: &[TOOL] },
     Planted { check: "python3 tool.py --help | grep -q -e --dry-run", files: &[TOOL] },
     Planted { check: "gcc -fsyntax-only src/area.c", files: &[TODO_C] },
@@ -51,11 +49,17 @@ pub(super) const WEAK: &[Planted] = &[
         ],
     },
     Planted { check: "sqlite3 :memory: < schema.sql", files: &[] },
+    Planted { check: "cd web && test -d img", files: &[("web/x", "")] },
+    Planted { check: "for f in a.txt b/c.txt; do test -f $f; done", files: &[] },
+    Planted { check: "grep -q 'retries\\? = [0-9]\\+' app.py", files: &[PY] },
+    Planted {
+        check: "g++ -o sq sq.cpp && ./sq 7 | grep -q 49",
+        files: &[("sq.cpp", "int main() {}\n")],
+    },
     Planted {
         check: "grep -qE '^USER [a-z]+' Dockerfile && grep -q '^HEALTHCHECK' Dockerfile",
         files: &[("Dockerfile", "FROM alpine\n")],
     },
-    Planted { check: "test \"$(head -n1 out.csv)\" = 'id,name,price'", files: &[] },
     Planted {
         check: "test -z \"$(sort names.txt | uniq -d)\"",
         files: &[("names.txt", "a\nb\na\n")],
