@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::verify::{
     Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
-    first_seen, lost_input, may_lack, names, plan, room_lacks, silent_services,
+    file_names, first_seen, lost_input, plan, room_lacks, silent_services,
 };
 
 impl Ledger {
@@ -285,15 +285,6 @@ impl Ledger {
         if let Some(line) = is_red.then(|| silent_services(&task.settings.services)).flatten() {
             self.notice(&line)?;
         }
-        for check in results {
-            if let Some(line) = may_lack(check) {
-                let command = &check.command;
-                self.notice(&format!(
-                    "`{command}` may fail because something is missing on this machine, not \
-                     because of the work: {line}"
-                ))?;
-            }
-        }
         Ok(())
     }
 
@@ -315,13 +306,14 @@ impl Ledger {
         }
         // The last run's files count, too: what a human removed since is not this machine's fault.
         let repo = self.parts.repo.as_ref();
-        let mut own = names(&repo.files(&repo.checkpoint()?.head, &[])?);
+        let mut own = file_names(&repo.files(&repo.checkpoint()?.head, &[])?);
         if let Some(Ok(files)) = rooms.last_head().map(|last| repo.files(&last, &[])) {
-            own.extend(names(&files));
+            own.extend(file_names(&files));
         }
         let room = rooms.warm()?;
-        let lost =
-            red.into_iter().filter_map(|check| lost_input(check, &own, |it| room.ignores(it)));
+        let lost = red
+            .into_iter()
+            .filter_map(|check| lost_input(check, "cannot run here", &own, |it| room.ignores(it)));
         Ok(lost.collect())
     }
 

@@ -8,9 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::classify::scan;
 use crate::model::{CheckResult, CheckStatus};
-use crate::shell::unwrapped;
 
 /// How the shell that reads a check begins its lines, and what follows.
 static SHELL: LazyLock<Regex> = LazyLock::new(|| {
@@ -38,27 +36,19 @@ pub(super) fn syntax_error(check: &CheckResult) -> Option<&str> {
 /// A program of the check's own line that the shell does not know, although the line needs it: not
 /// one that another one stands in for, and not a function that the line loads.
 pub(super) fn unknown_program(check: &CheckResult) -> Option<String> {
-    let commands = scan(&check.command);
-    let first = |words: &[String]| unwrapped(words).first().cloned();
-    let loads = |name: &str| matches!(name, "." | "source" | "eval");
-    if check.command.contains("PATH=")
-        || commands.iter().filter_map(|it| first(&it.words)).any(|name| loads(&name))
-    {
+    let line = &check.command;
+    if ["PATH=", "||", ". ", "source ", "eval "].iter().any(|it| line.contains(it)) {
         return None;
     }
-    let missing = |line: &str| {
-        let says = SHELL.captures(line)?.name("says")?.as_str().to_owned();
-        let name =
-            [": command not found", ": not found"].iter().find_map(|it| says.strip_suffix(it))?;
-        Some(name.to_owned())
-    };
-    let mut missing = check.output.lines().filter_map(|line| missing(line.trim()));
-    missing.find(|name| {
-        !name.contains('/')
-            && commands
-                .iter()
-                .any(|it| !it.conditional && first(&it.words).as_deref() == Some(name.as_str()))
-    })
+    let says = |line: &str| Some(SHELL.captures(line.trim())?.name("says")?.as_str().to_owned());
+    let ends = [": command not found", ": not found"];
+    let mut missing = check
+        .output
+        .lines()
+        .filter_map(says)
+        .filter_map(|says| ends.iter().find_map(|it| says.strip_suffix(it)).map(str::to_owned));
+    let begins = |name: &str| line.split(['|', ';', '&']).any(|it| it.trim().starts_with(name));
+    missing.find(|name| !name.contains('/') && begins(name))
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ mod judge;
 mod layout;
 mod learned;
 mod leftovers;
-mod lost_input;
 mod made_by_line;
 mod made_executable;
 mod master;
@@ -89,7 +88,6 @@ pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::{Learned, learned, with_human};
 pub use leftovers::{Leftovers, is_work, left_work, leftovers};
-pub use lost_input::{lost_input, names};
 pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
@@ -106,7 +104,7 @@ pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, SavedAttempt,
     SigningKey, Since, Status, UNSIGNED,
 };
-pub use room_lacks::{may_lack, room_lacks, setup_failed};
+pub use room_lacks::{file_names, lost_input, room_lacks, setup_failed};
 pub use room_place::RoomPlace;
 pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,

@@ -1,7 +1,7 @@
-//! The missing parts of the proof room, found from a check that is red there and green in the
-//! working tree.
+//! What a room or this machine lacks, as the output of a check that is red there says.
 //!
-//! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
+//! Invariant: pure. A check that is red in a room and in the working tree for the same reason says
+//! nothing about the room.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -9,12 +9,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::broken_line::{syntax_error, unknown_program};
+use super::classify::SourceTree;
 use super::excerpt::excerpt;
+use super::master::is_built;
 use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
 
 /// Signs in an output, and the line of TASK.md that helps.
-const SIGNS: [Sign; 5] = [
+const SIGNS: [Sign; 6] = [
     (
         &[
             "Connection refused",
@@ -54,6 +56,15 @@ const SIGNS: [Sign; 5] = [
         ],
         "say how the room gets it: `setup: [COMMAND]`, such as `npm ci`",
     ),
+    (
+        &[
+            "error: toolchain '",
+            "rustup could not choose a version of",
+            "No version is set for command",
+            "is not installed (set by ",
+        ],
+        "show the toolchain with `visible: [PATH]`",
+    ),
     FILE,
 ];
 
@@ -82,7 +93,7 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
     if room.passed() || !(tree.passed() || moved.is_some() || found.is_some()) {
         return None;
     }
-    let help = moved.or_else(|| found.map(|sign| help(sign, &room.output)));
+    let help = moved.or_else(|| found.map(|(_, help)| (*help).to_owned()));
     let help = help.map_or_else(|| TREE.to_owned(), |help| format!("{help}; {TREE}"));
     Some(format!(
         "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
@@ -125,51 +136,65 @@ pub fn setup_failed(setup: &CheckResult) -> String {
     )
 }
 
-/// The remedy for a sign in an output.
-pub(super) fn help((signs, help): &Sign, output: &str) -> String {
-    let is = |sign| signs.contains(&sign);
-    let tool = missing_name(output).filter(|name| is("No module named") && is_tool(name));
-    tool.map_or_else(
-        || (*help).to_owned(),
-        |name| help.replace("install -e .", &format!("install -e . {name}")),
-    )
-}
-
-/// The missing part of a check that is red before the work and after it for the same reason;
-/// `names` are those of the repository's files, and `ignores` tells whether git ignores a path. The
-/// room is not to blame for files that the work itself should have created.
-pub(super) fn lacks_in_both(
-    before: &CheckResult,
-    now: &CheckResult,
+/// The reason why a check that should pass cannot: a module, a program, or a file that git ignores is
+/// missing on this machine, and no commit brings it. `when` says which run failed, as in `fails at the
+/// head`. `names` are those of the repository's files, and `ignores` tells whether git ignores a path.
+pub fn lost_input(
+    check: &CheckResult,
+    when: &str,
     names: &[String],
-    ignores: impl FnOnce(&Path) -> bool,
+    ignores: impl FnMut(&Path) -> bool,
 ) -> Option<String> {
-    let (was, is) = (sign(before)?, sign(now)?);
-    let not_found = [now, before].map(|check| check.status == CheckStatus::Failed(127));
-    let program = not_found.contains(&true).then(|| missing_program(&now.output)).flatten();
-    let named = program.clone().or_else(|| missing_name(&now.output));
-    let is_own = match (&program, named.as_deref()) {
-        (Some(program), _) => program.contains('/') && !ignores(Path::new(program)),
-        (None, Some(name)) => {
-            let is_known = || names.iter().any(|known| known == name);
-            name.starts_with(['.', '/'])
-                || !is_tool(name) && (now.command.contains(name) || is_known())
-        }
-        (None, None) => true,
-    };
-    // A file that is not there says little: the work may have to make it.
-    let is_file = is.0.contains(&"ENOENT") && not_found != [true, true];
-    if now.passed() || was != is || is_own && named.is_some() || is_file {
+    const HELP: &str = "git ignores it: make it with `setup: [COMMAND]`";
+    if check.passed() {
         return None;
     }
-    Some(format!(
-        "`{}` {} before the work and {} at the commit that ticks it\n  proof room:{}\n  {}",
-        now.command,
-        ended(before),
-        ended(now),
-        output(now),
-        help(is, &now.output),
-    ))
+    let (missing, help) = match ignored_file(&check.output, ignores) {
+        Some(path) => (path.display().to_string(), HELP),
+        None => {
+            let sign = sign(check).filter(|sign| is_about_modules(sign))?;
+            let program = matches!(check.status, CheckStatus::Failed(126 | 127))
+                .then(|| missing_program(&check.output));
+            let name = program.flatten().or_else(|| missing_name(&check.output))?;
+            let is_own = name.contains('/') || name.starts_with('.') || names.contains(&name);
+            (Some(name).filter(|_| !is_own)?, sign.1)
+        }
+    };
+    let (command, output) = (&check.command, output(check));
+    Some(format!("`{command}` {when}: `{missing}` is missing\n  proof room:{output}\n  {help}"))
+}
+
+/// The file that an output misses and that git ignores. Build output is missing where the code is
+/// wrong.
+fn ignored_file(output: &str, mut ignores: impl FnMut(&Path) -> bool) -> Option<PathBuf> {
+    static FILE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?x)
+            (?: [Cc]an(?:not|'t)\ open | rb_sysopen\ - | No\ such\ file\ or\ directory: | ENOENT:[^'"\n]* )
+            \ ?['"]?(?P<after>[^\s'":]+)
+            | (?P<before>[^\s'":]+)['"]?:\ (?:No\ such\ file\ or\ directory|not\ found)"#,
+        )
+        .expect("a pattern")
+    });
+    let paths = FILE.captures_iter(output).filter_map(|found| {
+        let path = found.name("after").or(found.name("before"))?;
+        Some(PathBuf::from(path.as_str()))
+    });
+    let mut inside = paths.filter(|path| path.is_relative() && !path.ancestors().any(is_built));
+    inside.find(|path| ignores(path))
+}
+
+/// Names of files and folders.
+pub fn file_names(files: &dyn SourceTree) -> Vec<String> {
+    let names = files.paths().keys().flat_map(|path| {
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        parts.chain(stem).collect::<Vec<_>>()
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The reason why a check cannot be run at all, whatever the work is: a program or a test tool is
@@ -178,16 +203,6 @@ pub(super) fn cannot_run(
     check: &CheckResult,
     ignores: impl FnOnce(&Path) -> bool,
 ) -> Option<String> {
-    if !check.passed()
-        && let Some(line) = line_about_toolchain(&check.output)
-    {
-        return Some(format!(
-            "`{}` cannot run: {line}\n  proof room:{}\n  install the toolchain, or show it with \
-             `visible: [PATH]`",
-            check.command,
-            output(check)
-        ));
-    }
     if let Some(line) = syntax_error(check) {
         return Some(format!(
             "`{}` cannot run: the shell cannot read it: {line}\n  fix the command in TASK.md",
@@ -202,13 +217,10 @@ pub(super) fn cannot_run(
         CheckStatus::NotRun(error) => {
             ("its shell".to_owned(), format!("could not be started: {error}"))
         }
-        CheckStatus::Failed(_) => {
-            let tool = missing_name(&check.output).filter(|name| is_tool(name));
-            match tool.or_else(|| lost_program(&check.output)) {
-                Some(tool) => (tool, "is not installed".to_owned()),
-                None => (unknown_program(check)?, "was not found".to_owned()),
-            }
-        }
+        CheckStatus::Failed(_) => match missing_name(&check.output).filter(|name| is_tool(name)) {
+            Some(tool) => (tool, "is not installed".to_owned()),
+            None => (unknown_program(check)?, "was not found".to_owned()),
+        },
         CheckStatus::Passed
         | CheckStatus::Signalled(_)
         | CheckStatus::TimedOut(_)
@@ -234,7 +246,7 @@ pub(super) fn cannot_run(
         _ if OF_BASH.contains(&missing.as_str()) => {
             "checks run in `sh`; write `bash -c '…'` around this one".to_owned()
         }
-        Some(sign) if missing.contains('/') || is_tool(&missing) => help(sign, &check.output),
+        Some((_, help)) if missing.contains('/') || is_tool(&missing) => (*help).to_owned(),
         _ => "correct its name in TASK.md, install it, show its folder with `visible: [PATH]`, or \
               make it with `setup: [COMMAND]`"
             .to_owned(),
@@ -246,21 +258,6 @@ pub(super) fn cannot_run(
     ))
 }
 
-/// The line of an output which says that something outside the work may be missing.
-pub fn may_lack(check: &CheckResult) -> Option<&str> {
-    let found = sign(check).filter(|found| **found != FILE && !check.passed())?;
-    // What the work is to make is missing before it.
-    let is_to_come = |name: &String| {
-        ["./", "../", "/"].iter().any(|it| name.starts_with(it))
-            || !is_tool(name) && !name.contains('/') && check.command.contains(name.as_str())
-    };
-    if missing_name(&check.output).as_ref().is_some_and(is_to_come) {
-        return None;
-    }
-    let line = |line: &&str| found.0.iter().any(|sign| line.contains(sign));
-    check.output.lines().rev().find(line).map(str::trim)
-}
-
 /// Test tools, which no work on a repository makes.
 fn is_tool(name: &str) -> bool {
     const TOOLS: [&str; 14] = [
@@ -268,45 +265,6 @@ fn is_tool(name: &str) -> bool {
         "jest", "vitest", "mocha", "eslint",
     ];
     TOOLS.contains(&name)
-}
-
-/// The line in which a version manager says that it has no version of a program.
-fn line_about_toolchain(output: &str) -> Option<&str> {
-    const SAYS: [&str; 8] = [
-        "error: toolchain '",
-        "rustup could not choose a version of",
-        "no default toolchain",
-        "No version is set for command",
-        "is not installed (set by ",
-        "Unable to locate a Java Runtime",
-        "JAVA_HOME environment variable is not defined",
-        "You must install or update .NET",
-    ];
-    output.lines().find(|line| SAYS.iter().any(|says| line.contains(says))).map(str::trim)
-}
-
-/// The well-known program that a shell or `make` could not start, however the check ended. Any
-/// other name may be a function that the work is to define.
-fn lost_program(output: &str) -> Option<String> {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?m)^(?:[^\s:]+: (?:line )?\d+: (?P<by_shell>[\w.+-]+): (?:command )?not found|g?make(?:\[\d+\])?: (?P<by_make>[\w.+-]+): No such file or directory)\s*$",
-        )
-        .expect("a pattern")
-    });
-    const PROGRAMS: &str = "
-        bash bats bun bundle bundler cabal cargo cc clang cmake composer ctest curl deno docker
-        dotnet elixir g++ gcc gem ghc git go gofmt gradle hadolint helm java javac jq julia just
-        kotlinc kubectl ld lua luac make meson mix mvn mysql ninja node npm npx nim ocaml openssl
-        perl php pip pip3 pnpm psql pwsh python python3 rake redis-cli Rscript rspec ruby rustc
-        rustfmt sbt scala shellcheck sqlite3 stack swift terraform tsc uv wget xmllint yamllint
-        yarn yq zig
-    ";
-    let found = LINE.captures_iter(output).filter_map(|it| {
-        let name = it.name("by_shell").or(it.name("by_make"))?.as_str().to_owned();
-        PROGRAMS.split_whitespace().any(|known| known == name).then_some(name)
-    });
-    found.last()
 }
 
 /// Was a shell to run a script of this name? It finds programs by another message.
@@ -320,7 +278,7 @@ fn is_script(output: &str, name: &str) -> bool {
 }
 
 /// The program that a shell could not start.
-pub(super) fn missing_program(output: &str) -> Option<String> {
+fn missing_program(output: &str) -> Option<String> {
     const AFTER: [&str; 5] = [
         ": not found",
         ": command not found",
@@ -337,7 +295,7 @@ pub(super) fn missing_program(output: &str) -> Option<String> {
 }
 
 /// The module, package or program that an output misses.
-pub(super) fn missing_name(output: &str) -> Option<String> {
+fn missing_name(output: &str) -> Option<String> {
     const BEFORE: [&str; 6] = [
         "No module named ",
         "Cannot find module ",
@@ -359,14 +317,14 @@ pub(super) fn missing_name(output: &str) -> Option<String> {
 }
 
 /// Signs of a missing part in an output, and the remedy.
-pub(super) type Sign = (&'static [&'static str], &'static str);
+type Sign = (&'static [&'static str], &'static str);
 
-pub(super) fn sign(check: &CheckResult) -> Option<&'static Sign> {
+fn sign(check: &CheckResult) -> Option<&'static Sign> {
     SIGNS.iter().find(|sign| has(check, sign))
 }
 
 /// Is a sign about a module or a program?
-pub(super) fn is_about_modules((signs, _): &Sign) -> bool {
+fn is_about_modules((signs, _): &Sign) -> bool {
     ["No module named", "Cannot find module"].iter().any(|about| signs.contains(about))
 }
 
@@ -379,7 +337,7 @@ fn ended(check: &CheckResult) -> String {
 }
 
 /// An excerpt of its output, indented.
-pub(super) fn output(check: &CheckResult) -> String {
+fn output(check: &CheckResult) -> String {
     const LINES: usize = 8;
     let lines = excerpt(&check.output, LINES);
     if lines.is_empty() {
@@ -408,6 +366,7 @@ mod tests {
         for (room, tree, help) in [
             ("ConnectionRefusedError: [Errno 111] Connection refused", "0 != 49", "services:"),
             ("ModuleNotFoundError: No module named 'app'", "'' != 'hi'", "pip install -e ."),
+            ("error: rustup could not choose a version of cargo", "0 != 49", "visible:"),
             ("CMake Error: made in /home/me/app/build", "1 test failed", "setup:"),
         ] {
             let told = helps(room, tree).unwrap_or_default();
@@ -437,14 +396,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_setup_is_that_of_the_ecosystem() {
-        let told = helps("/usr/bin/python3: No module named pytest", "0 != 49").unwrap_or_default();
-        assert!(told.contains("install -e . pytest") && !told.contains("npm"), "{told}");
-        let told = helps("Error: Cannot find module 'jest'", "0 != 49").unwrap_or_default();
-        assert!(told.contains("npm ci") && !told.contains("pip"), "{told}");
-    }
-
     fn ended(command: &str, status: i32, output: &str) -> CheckResult {
         let status = CheckStatus::Failed(status);
         CheckResult { command: command.into(), status, ..red(output) }
@@ -465,21 +416,6 @@ mod tests {
             ("./app >/dev/null 2>&1", 127, "", false),
             ("python3 -m unittest", 1, "No module named 'retry'", false),
             ("./app.sh", 126, "sh: 1: ./app.sh: Permission denied", false),
-            ("cargo test", 1, "error: rustup could not choose a version of cargo to run", true),
-            (
-                "pyver x",
-                1,
-                "pyenv: version `3.9' is not installed (set by /a/.python-version)",
-                true,
-            ),
-            ("cargo test", 1, "error: toolchain '1.11.0-x86_64' is not installed", true),
-            ("yq .a a.yml | grep -q x", 1, "sh: 1: yq: not found", true),
-            (
-                "make test",
-                2,
-                "make: cargo: No such file or directory\nmake: *** [test] Error 127",
-                true,
-            ),
             ("sh tests/run.sh", 1, "tests/run.sh: 2: sq: not found", false),
             ("sh tests/run.sh", 1, "tests/run.sh: 2: ./sq: not found", false),
         ] {
@@ -489,32 +425,31 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_not_the_work_to_come() {
-        let ignores = |path: &Path| path.starts_with(".venv");
-        for (command, status, output, lacks) in [
-            (".venv/bin/python -m pytest", 127, "sh: 1: .venv/bin/python: not found", true),
-            ("python3 -m pytest", 1, "/usr/bin/python3: No module named pytest", true),
-            ("jest", 127, "sh: 1: jest: not found", true),
-            ("./app.sh", 127, "sh: 1: ./app.sh: not found", false),
-            ("python3 -m tests.test_new", 1, "No module named tests.test_new", false),
+    fn what_is_lost_is_neither_the_work_s_nor_built() {
+        let ignores =
+            |path: &Path| ["env", ".venv", "target"].iter().any(|it| path.starts_with(it));
+        let names = ["app".to_owned()];
+        for (status, output, lost) in [
+            (2, "grep: env: No such file or directory", Some("env")),
+            (1, "FileNotFoundError: [Errno 2] No such file or directory: 'env/a'", Some("env/a")),
+            (1, "Error: ENOENT: no such file or directory, open 'env'", Some("env")),
+            (2, "sh: 1: .: cannot open env: No such file", Some("env")),
+            (1, "No such file or directory @ rb_sysopen - env (Errno::ENOENT)", Some("env")),
+            (127, "sh: 1: .venv/bin/check: not found", Some(".venv/bin/check")),
+            (127, "sh: 1: quern: not found", Some("quern")),
+            (1, "ModuleNotFoundError: No module named 'yaml'", Some("yaml")),
+            (1, "ModuleNotFoundError: No module named 'app.core'", None),
+            (1, "Error: Cannot find module './lib'", None),
+            (127, "sh: 1: target/debug/app: not found", None),
+            (127, "sh: 1: ./app.sh: not found", None),
+            (2, "grep: out.txt: No such file or directory", None),
+            (1, "0 != 49", None),
         ] {
-            let check = ended(command, status, output);
-            let told = lacks_in_both(&check, &check, &[], ignores);
-            assert_eq!(told.is_some(), lacks, "{command}: {told:?}");
-        }
-    }
-
-    #[test]
-    fn what_the_work_is_to_make_is_not_missing_on_the_machine() {
-        for (command, output, told) in [
-            ("node -e \"require('./sub.js')\"", "Error: Cannot find module './sub.js'", false),
-            ("python3 -c 'import bye'", "ModuleNotFoundError: No module named 'bye'", false),
-            ("python3 -m pytest -q", "No module named pytest", true),
-            ("python3 run.py", "No module named 'requests'", true),
-            (".venv/bin/python -m pytest", "/bin/sh: 1: .venv/bin/python: not found", true),
-        ] {
-            let check = ended(command, 1, output);
-            assert_eq!(may_lack(&check).is_some(), told, "{command}");
+            let check = ended("sh check.sh", status, output);
+            let told = lost_input(&check, "cannot run here", &names, ignores).unwrap_or_default();
+            let says = lost.map(|lost| format!("cannot run here: `{lost}` is missing\n"));
+            assert_eq!(told.is_empty(), says.is_none(), "{output}: {told}");
+            assert!(told.contains(&says.unwrap_or_default()), "{output}: {told}");
         }
     }
 

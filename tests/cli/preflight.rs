@@ -100,8 +100,6 @@ fn what_tree_and_room_both_lack_is_told_before_the_work() {
     // The work may have to make it.
     let ran = Repo::with(&task("sh tests/run.sh"), &files).run(IDLE, &args);
     assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
-    let told = "not because of the work: No module named 'retry'";
-    assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }
 
 /// A file that only a machine has, or a module: what was proven with it stays proven.

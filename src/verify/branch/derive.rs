@@ -25,7 +25,6 @@ use crate::verify::harness_at::written_at_start;
 use crate::verify::holdout::HoldOuts;
 use crate::verify::layout::Layout;
 use crate::verify::learned::{learned, with_human};
-use crate::verify::lost_input::{lost_file, names};
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
@@ -34,7 +33,7 @@ use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::proof_rules::ProofRules;
 use crate::verify::prove::{Proved, globs, may_change, prove};
 use crate::verify::repo::Ancestor;
-use crate::verify::room_lacks::{lacks_in_both, setup_failed};
+use crate::verify::room_lacks::{file_names, lost_input, setup_failed};
 use crate::verify::runner::worse;
 use crate::verify::setup::RoomSetup;
 use crate::verify::silent::silent_services;
@@ -157,7 +156,7 @@ pub async fn derive(
         first_seen: first_seen((&base, &wrote), &files, it.table),
         base,
         by_human: Vec::new(),
-        names: names(&it.repo.files(head, &[])?),
+        names: file_names(&it.repo.files(head, &[])?),
         needed: &needed,
         harness: start.clone(),
         holdout: it.holdout.cloned(),
@@ -382,9 +381,8 @@ impl Deriving<'_> {
             let now = proved.checks.iter().find(|now| now.command == check.command);
             let Some(now) = now else { continue };
             let room = rooms.warm()?;
-            let lacks = lacks_in_both(check, now, &self.names, |path| room.ignores(path));
             let at_tick = "fails at the commit that ticks it";
-            let lacks = lacks.or_else(|| lost_file(now, at_tick, |path| room.ignores(path)));
+            let lacks = lost_input(now, at_tick, &self.names, |path| room.ignores(path));
             if let Some(lacks) = lacks {
                 return Ok(Err(lacks));
             }
