@@ -30,7 +30,6 @@ mod layout;
 mod learned;
 mod leftovers;
 mod made_by_line;
-mod made_executable;
 mod master;
 mod missing;
 mod must_fail;

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, Repository, StatusOptions};
+use git2::{Delta, DiffOptions, ObjectType, Oid, Repository, StatusOptions};
 
 use super::hold::remove;
 use super::look::Look;
@@ -83,6 +83,15 @@ impl PrivateRepo {
             return Ok(());
         }
         let gone = io_error("put back", &self.work);
+        // Another mode alone is put back, but no news: `chmod +x check.sh && ./check.sh`.
+        let is_mode = |it: &PathChange| {
+            let file = self.work.join(&it.path);
+            let was = index.get_path(&it.path, 0).map(|entry| entry.id);
+            it.kind == ChangeKind::Modified
+                && file.symlink_metadata().is_ok_and(|it| it.is_file())
+                && Oid::hash_file(ObjectType::Blob, file).ok() == was
+        };
+        let news: Vec<PathChange> = changed.iter().filter(|it| !is_mode(it)).cloned().collect();
         let mut written = Vec::new();
         for change in &changed {
             // libgit2 leaves a file alone that has the size and the time of the index.
@@ -95,7 +104,7 @@ impl PrivateRepo {
         self.check_out(&repo, &written).map_err(&failed)?;
         tidied.waiting.extend(self.filtered(&repo, &written)?);
         self.keep_index()?;
-        tidied.changed.extend(changed);
+        tidied.changed.extend(news);
         Ok(())
     }
 
