@@ -40,8 +40,6 @@ pub struct ShellCommand {
     pub function: Option<String>,
     /// Its output is clearly compared.
     pub compared: bool,
-    /// Its output is run as code.
-    pub code: bool,
     /// It must succeed here and fail elsewhere in the text, or the other way around.
     pub both_ways: bool,
     /// It goes on beside what follows: `node server.js &`.

@@ -17,18 +17,11 @@ pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {
     found
 }
 
-/// Says of each command whether its output is compared, is run as code, or neither.
+/// Says of each command whether its output is compared.
 fn settle(found: &mut [ShellCommand], flow: &Flow) {
-    for capture in &flow.captures {
-        if let Target::Word(by, word) = capture.into
-            && found.get(by).is_some_and(|by| runs_word(by, word))
-        {
-            found[capture.commands.clone()].iter_mut().for_each(|command| command.code = true);
-        }
-    }
     loop {
         let settled = Settled { found, flow };
-        let open = |at: &usize| !found[*at].compared && !found[*at].code;
+        let open = |at: &usize| !found[*at].compared;
         let more: Vec<usize> =
             (0..found.len()).filter(open).filter(|at| settled.is_compared(*at)).collect();
         if more.is_empty() {
@@ -86,28 +79,6 @@ fn of_other_status(found: &[ShellCommand]) -> Vec<usize> {
     (0..found.len()).filter_map(subject).collect()
 }
 
-/// Whether a command runs one of its words, as `sh -c "$(cat x)"` and `bash <(cat x)` do.
-fn runs_word(command: &ShellCommand, word: usize) -> bool {
-    let words = unwrapped(&command.words);
-    let Some(program) = words.first() else { return false };
-    let at = word.saturating_sub(command.words.len() - words.len());
-    if at == 0 {
-        return true;
-    }
-    let text = words.get(at).map_or("", String::as_str);
-    let first = || words[1..at].iter().all(|word| word.starts_with(['-', '+']));
-    let compares = |code: &str| {
-        let uses = |command: &ShellCommand| command.words.iter().any(|word| word.contains('$'));
-        commands(code).0.iter().any(|command| uses(command) && compares(command))
-    };
-    match programs::program(program) {
-        Program::Shell => first() && !compares(text),
-        Program::Interpreter => first() && !text.contains("==") && !text.contains("assert"),
-        Program::Source | Program::Eval => true,
-        Program::Text | Program::Runner | Program::Entry | Program::Looks | Program::Other => false,
-    }
-}
-
 /// Whether a command compares what it gets, by its program.
 fn compares(command: &ShellCommand) -> bool {
     const COMPARERS: [&str; 17] = [
@@ -157,11 +128,12 @@ fn only_asks_for_success(program: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// Programs that only show or keep what they get.
+/// Programs that only show, keep, or run what they get.
 fn only_shows(command: &ShellCommand) -> bool {
     let shows = [
-        ":", "[", "[[", "cat", "echo", "exit", "export", "false", "head", "local", "printf",
-        "return", "set", "tail", "tee", "test", "true",
+        ".", ":", "[", "[[", "bash", "cat", "echo", "eval", "exit", "export", "false", "head",
+        "local", "printf", "python3", "return", "set", "sh", "source", "tail", "tee", "test",
+        "true",
     ];
     unwrapped(&command.words).first().is_none_or(|program| shows.contains(&name_of(program)))
 }

@@ -14,10 +14,9 @@ use super::git_repo::GitRepo;
 use super::plain::read_or_empty;
 use crate::verify::error::{VerifyError, io_error};
 
-/// How often a lock is tried while another process adds patterns.
-const TRIES: u32 = 400;
-/// Tries in a row that must find only watching runs before the list counts as watched.
-const WATCHED: u32 = 10;
+/// How often the lock is tried before the list counts as watched: whoever adds patterns holds it
+/// for less.
+const TRIES: u32 = 50;
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -44,14 +43,8 @@ impl GitRepo {
         self.exclude(patterns)?;
         let path = self.excludes_path();
         let file = File::open(&path).map_err(io_error("open", &path))?;
-        for _ in 0..TRIES {
-            match file.try_lock_shared() {
-                Ok(()) => return Ok(ExcludesWatch { _file: file }),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
-            }
-        }
-        Err(io_error("lock", &path)(ErrorKind::TimedOut.into()))
+        file.lock_shared().map_err(io_error("lock", &path))?;
+        Ok(ExcludesWatch { _file: file })
     }
 
     /// Locks the list for a change; none while a run watches it.
@@ -67,28 +60,14 @@ impl GitRepo {
             }
             Err(error) => return Err(io_error("open", &path)(error)),
         };
-        let failed = io_error("lock", &path);
-        let mut watched = 0;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(ExcludesLock { path, _file: Some(file) })),
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
             }
-            match file.try_lock_shared() {
-                Ok(()) => {
-                    file.unlock().map_err(&failed)?;
-                    watched += 1;
-                }
-                Err(TryLockError::WouldBlock) => watched = 0,
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
-            }
-            if watched == WATCHED {
-                return Ok(None);
-            }
-            std::thread::sleep(PAUSE);
         }
-        Err(failed(ErrorKind::TimedOut.into()))
+        Ok(None)
     }
 
     /// Makes git ignore patterns in this clone, through `info/exclude`. Existing lines stay, and
