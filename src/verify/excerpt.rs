@@ -184,13 +184,6 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_after_two_hundred_characters() {
-        let long = format!("error: {}", "ü".repeat(300));
-        assert_eq!(line_of(&long).chars().count(), QUOTED + 1);
-        assert!(line_of(&long).ends_with("ü…"));
-    }
-
-    #[test]
     fn an_excerpt_has_the_telling_line_and_the_end_and_names_what_it_leaves_out() {
         let output = |why: Option<usize>| {
             let lines = (0..100).map(|at| match why {

@@ -94,17 +94,6 @@ fn verdict(evidence: &Evidence) -> Verdict {
 }
 
 #[test]
-fn a_good_turn_passes_without_a_word() {
-    let verdict = verdict(&good());
-    let expected = Verdict {
-        result: VerdictResult::Pass(Proof::Check),
-        findings: Vec::new(),
-        repairs: Vec::new(),
-    };
-    assert_eq!(verdict, expected);
-}
-
-#[test]
 fn each_spoiled_turn_is_refused_for_its_own_reason_alone() {
     for (kind, weight, spoil) in SPOILS {
         let mut evidence = good();
@@ -117,18 +106,6 @@ fn each_spoiled_turn_is_refused_for_its_own_reason_alone() {
         assert!(!matches!(verdict.result, VerdictResult::Pass(_)), "{kind:?}");
         assert_eq!(verdict.tampered(), weight == Weight::Tampering, "{kind:?}");
     }
-}
-
-#[test]
-fn a_formatted_task_is_put_back_with_its_tick() {
-    let mut evidence = good();
-    evidence.task_file.by = Attribution::Unknown;
-    evidence.task_file.reformatted = true;
-    let verdict = verdict(&evidence);
-    assert!(matches!(verdict.result, VerdictResult::Pass(_)), "{verdict:#?}");
-    let found: Vec<_> = verdict.findings.iter().map(|it| (it.kind, it.weight)).collect();
-    assert_eq!(found, [(FindingKind::TaskReformatted, Weight::Said)]);
-    assert_eq!(verdict.repairs, [Repair::RestoreTask { keep_tick: true }]);
 }
 
 #[test]

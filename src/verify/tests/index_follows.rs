@@ -87,17 +87,3 @@ fn a_file_as_young_as_the_index_is_read_again() {
         "{changed:?}"
     );
 }
-
-/// Another process holds the index, or changed it in the meantime.
-#[test]
-fn a_lock_is_waited_for() {
-    let scene = TestRepo::new();
-    let lock = scene.root.join(".git/index.lock");
-    std::fs::write(&lock, "").expect("a lock");
-    let gone = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        std::fs::remove_file(lock).expect("unlocked");
-    });
-    commit_and_compare(&scene, "after the lock");
-    gone.join().expect("done");
-}

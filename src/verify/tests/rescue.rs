@@ -189,43 +189,6 @@ fn what_stands_in_the_way_of_the_humans_files_is_left_and_named() {
     assert_eq!(scene.read("README.md/mine"), "the human's\n");
 }
 
-#[test]
-fn a_repository_that_the_agent_made_is_left_and_named() {
-    let scene = TestRepo::new();
-    let repo = scene.repo();
-    let checkpoint = repo.checkpoint().expect("checkpoint");
-    scene.git(&["init", "-q", "inner"]);
-    scene.write("inner/file", "work\n");
-    repo.save_attempt(&layout(), 1, "attempt", &Fingerprints::default()).expect("kept");
-    let left = repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
-    assert_eq!(left, [Path::new("inner")]);
-    assert_eq!(scene.read("inner/file"), "work\n");
-}
-
-#[test]
-fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
-    let scene = TestRepo::new();
-    let repo = scene.repo();
-    let checkpoint = repo.checkpoint().expect("checkpoint");
-    scene.write("work.txt", "x");
-    scene.append("tasks/demo/progress.md", "2026-01-17 tried\n");
-    scene.write("tasks/demo/state.json", "{\"attempts\":3}\n");
-    scene.commit_all("ralph(demo): tried");
-    let records = [PathBuf::from("tasks/demo/progress.md"), "tasks/demo/state.json".into()];
-    let keep = Fingerprints::below(&scene.root, records.clone()).expect("seen");
-    repo.back_to(&checkpoint, &keep).expect("back");
-    assert_eq!(scene.porcelain(), " M tasks/demo/progress.md\n M tasks/demo/state.json");
-    repo.commit_paths(
-        "refs/heads/main",
-        &records,
-        "ralph(demo): state update",
-        &Identity::of_the_runner(),
-    )
-    .expect("committed");
-    assert_eq!(scene.porcelain(), "");
-    assert!(scene.read("tasks/demo/progress.md").contains("tried"));
-}
-
 fn make_repairs(
     scene: &TestRepo,
     wanted: &[Repair],
@@ -249,32 +212,6 @@ fn make_repairs(
         untick: &untick,
     };
     repair(&scene.repo(), wanted, &context).expect("mended")
-}
-
-#[test]
-fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
-    let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ] one", "[x] one"));
-    scene.write("tasks/demo/guardrails.md", "no signs\n");
-    scene.write("tests/check.sh", "true\n");
-    scene.remove("tests/other.py");
-    scene.write("tests/conftest.py", "new\n");
-    scene.commit_all("ralph(demo): one - cheating");
-    let files =
-        ["tasks/demo/guardrails.md", "tests/check.sh", "tests/other.py", "tests/conftest.py"];
-    let mut wanted: Vec<Repair> = files.map(|it| Repair::RestoreFile(it.into())).into();
-    wanted.insert(0, Repair::RestoreTask { keep_tick: false });
-    let repairs = make_repairs(&scene, &wanted, &begun);
-    assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
-    assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
-    assert_eq!(scene.read("tests/check.sh"), "grep -q work src/lib.txt\n");
-    assert!(scene.exists("tests/other.py") && !scene.exists("tests/conftest.py"));
-    assert!(repairs.commit.is_some());
-    // Only state is left, for the state commit.
-    assert_eq!(scene.porcelain(), " M tasks/demo/TASK.md\n M tasks/demo/guardrails.md");
-    let kept = repairs.saved.expect("kept").name;
-    assert_eq!(scene.git(&["show", &format!("{kept}:tests/check.sh")]), "true");
 }
 
 #[test]

@@ -263,18 +263,6 @@ fn ignored_files_are_those_of_the_start() {
 }
 
 #[test]
-fn the_last_proof_starts_without_build_output() {
-    let scene = TestRepo::new();
-    scene.write("build/app", "old\n");
-    scene.write("run.log", "kept\n");
-    let mut rooms = rooms(&scene, Dirt::Refuse);
-    let mut room = rooms.fresh(Warmth::Cold).expect("a room");
-    let (commit, command) = (head(&scene), "test ! -e build && cat run.log");
-    let ran = run_in(&mut room, Shown { commit: &commit, edits: &[] }, &[command]);
-    assert_eq!(ran.expect("ran")[0].result.output, "kept\n");
-}
-
-#[test]
 fn every_room_is_at_the_same_path_and_the_warm_one_comes_back() {
     let scene = TestRepo::new();
     scene.write("build/app", "old\n");
@@ -288,18 +276,6 @@ fn every_room_is_at_the_same_path_and_the_warm_one_comes_back() {
     assert!(output.contains("ls:"), "{output}");
     assert_eq!(said, [format!("green  {path}\nold")]);
     assert_eq!(run_on(&mut rooms, &commit, &[], &["cat build/app"]), ["green  new"]);
-}
-
-#[test]
-fn what_the_human_left_is_shown_with_every_commit() {
-    let scene = TestRepo::new();
-    scene.write("src/lib.txt", "mine\n");
-    scene.write("notes", "mine too\n");
-    scene.remove("README.md");
-    let mut rooms = rooms(&scene, Dirt::Protect);
-    let said =
-        run_on(&mut rooms, &head(&scene), &[], &["cat src/lib.txt notes; test ! -e README.md"]);
-    assert_eq!(said, ["green  mine\nmine too"]);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use super::test_repo::{TestRepo, layout};
 use crate::model::{ChangeKind, History, PathChange};
@@ -13,49 +12,6 @@ fn change(path: &str, kind: ChangeKind) -> PathChange {
 }
 
 use ChangeKind::{Added, Deleted, Modified};
-
-#[test]
-fn every_kind_of_change_is_seen_once() {
-    let scene = TestRepo::new();
-    for name in ["staged", "both", "mode", "linked", "gone", "uncached", "dir/a"] {
-        scene.write(name, "old\n");
-    }
-    scene.commit_all("more");
-    scene.write("staged", "new\n");
-    scene.git(&["add", "staged"]);
-    scene.write("both", "one\n");
-    scene.git(&["add", "both"]);
-    scene.write("both", "two\n");
-    scene.git(&["update-index", "--chmod=+x", "mode"]);
-    scene.remove("linked");
-    std::os::unix::fs::symlink("staged", scene.root.join("linked")).expect("linked");
-    scene.remove("gone");
-    scene.git(&["rm", "-q", "--cached", "uncached"]);
-    fs::remove_dir_all(scene.root.join("dir")).expect("removed");
-    scene.write("dir", "a file now\n");
-    scene.write("added", "x");
-    scene.git(&["add", "added"]);
-    scene.write("loose/deep/file", "x");
-    scene.write("ignored.log", "x");
-    let status = scene.repo().status().expect("status");
-    assert_eq!(
-        status.all(),
-        [
-            change("added", Added),
-            change("both", Modified),
-            change("dir", Added),
-            change("dir/a", Deleted),
-            change("gone", Deleted),
-            change("linked", Modified),
-            change("loose/deep/file", Added),
-            change("mode", Modified),
-            change("staged", Modified),
-            change("uncached", Deleted),
-        ]
-    );
-    let untracked: Vec<_> = status.untracked.iter().collect();
-    assert_eq!(untracked, [Path::new("dir"), Path::new("loose/deep/file")]);
-}
 
 #[test]
 fn a_change_that_git_was_told_not_to_see_is_seen() {
@@ -73,36 +29,6 @@ fn a_change_that_git_was_told_not_to_see_is_seen() {
         scene.repo().status().expect("status").all(),
         [change("README.md", Modified), change("src/lib.txt", Modified)]
     );
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn names_that_are_no_utf8_survive_every_way() {
-    use std::os::unix::ffi::OsStrExt;
-    let scene = TestRepo::new();
-    let odd = std::path::PathBuf::from(std::ffi::OsStr::from_bytes(b"odd\xff\n name"));
-    fs::write(scene.root.join(&odd), "x").expect("written");
-    let repo = scene.repo();
-    let seen = repo.status().expect("status").all();
-    assert_eq!(seen, [PathChange { path: odd.clone(), kind: Added }]);
-    let json = serde_json::to_string(&seen).expect("written as JSON");
-    assert!(json.contains('\u{fffd}'), "{json}");
-    let checkpoint = repo.checkpoint().expect("checkpoint");
-    repo.commit_paths(
-        "refs/heads/main",
-        std::slice::from_ref(&odd),
-        "ralph(demo): odd",
-        &Identity::of_the_runner(),
-    )
-    .expect("committed");
-    let since = repo.since(&checkpoint, &layout()).expect("history");
-    assert_eq!(since.commits[0].paths, seen);
-    assert!(repo.exists_at(&since.commits[0].id, &odd).expect("looked"));
-    fs::write(scene.root.join(&odd), "agent").expect("written");
-    let nobodys = crate::verify::Fingerprints::default();
-    repo.save_attempt(&layout(), 1, "kept", &nobodys).expect("kept");
-    repo.back_to(&checkpoint, &nobodys).expect("back");
-    assert!(!scene.root.join(&odd).exists());
 }
 
 #[test]
@@ -142,34 +68,6 @@ fn history_that_grew_tells_its_commits() {
 }
 
 #[test]
-fn history_that_did_not_grow_is_told_apart() {
-    let scene = TestRepo::new();
-    scene.write("a", "x");
-    scene.commit_all("second");
-    let repo = scene.repo();
-    let checkpoint = repo.checkpoint().expect("checkpoint");
-    let now = || repo.since(&checkpoint, &layout()).expect("history").history;
-    let home = || scene.git(&["checkout", "-qfB", "main", checkpoint.head.as_str()]);
-
-    scene.git(&["commit", "-q", "--amend", "-m", "ralph(demo): amended"]);
-    assert_eq!(now(), History::Rewritten);
-    home();
-    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    assert_eq!(now(), History::Rewritten);
-    home();
-    scene.git(&["checkout", "-q", "--detach"]);
-    assert_eq!(now(), History::Detached);
-    home();
-    scene.git(&["checkout", "-qb", "elsewhere"]);
-    assert_eq!(now(), History::OtherBranch("refs/heads/elsewhere".into()));
-    home();
-    scene.git(&["update-ref", "-d", "refs/heads/main"]);
-    assert_eq!(now(), History::Rewritten);
-    scene.git(&["checkout", "-q", "--orphan", "orphan"]);
-    assert_eq!(now(), History::OtherBranch("refs/heads/orphan".into()));
-}
-
-#[test]
 fn a_commit_of_paths_takes_nothing_else_along() {
     let scene = TestRepo::new();
     scene.write("src/lib.txt", "staged by the human\n");
@@ -205,18 +103,6 @@ fn a_commit_of_paths_takes_nothing_else_along() {
         .commit_paths("refs/heads/main", &files, "ralph(demo): state update", &ada)
         .expect("no error");
     assert_eq!(nothing, None);
-}
-
-#[test]
-fn line_ends_are_stored_as_git_would() {
-    let scene = TestRepo::new();
-    scene.git(&["config", "core.autocrlf", "input"]);
-    scene.write("tasks/demo/progress.md", "a\r\nb\r\n");
-    let repo = scene.repo();
-    repo.commit_paths("refs/heads/main", &layout().state_files(), "m", &Identity::of_the_runner())
-        .expect("done");
-    assert_eq!(scene.git(&["cat-file", "-s", "HEAD:tasks/demo/progress.md"]), "4");
-    assert_eq!(scene.porcelain(), "");
 }
 
 #[test]

@@ -89,19 +89,6 @@ fn a_repository_made_inside_is_a_failed_attempt() {
 }
 
 #[test]
-fn formatting_is_not_remembered_as_work() {
-    let scene = TestRepo::new();
-    for content in ["code\r\n", "  code\n\n"] {
-        let begun = scene.turn();
-        scene.write("src/lib.txt", content);
-        scene.commit_all("ralph(demo): one");
-        let evidence = begun.evidence();
-        assert!(evidence.commits[0].formatting, "{content:?}");
-        assert_eq!(worked(&evidence), None, "{content:?}");
-    }
-}
-
-#[test]
 fn work_is_remembered_for_a_later_attempt_unless_history_was_rewritten() {
     let scene = TestRepo::new();
     let begun = scene.turn();
