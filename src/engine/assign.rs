@@ -17,10 +17,11 @@ use super::lessons::LESSONS;
 use super::run::Run;
 use super::wire::Assignment;
 use crate::model::{
-    Criterion, CriterionKey, EventKind, HeldWork, Oid, PathChange, Record as _, Task, TaskState,
+    Criterion, CriterionKey, EventKind, Finding, FindingKind, HeldWork, Oid, PathChange,
+    Record as _, Task, TaskState, Weight,
 };
 use crate::sys::{Durability, FileMode, atomic};
-use crate::verify::{VerifyError, WorkerTree, save_work};
+use crate::verify::{VerifyError, WorkerTree, clashes, save_work};
 
 /// How often in a row a worker may die at one criterion.
 const DEATHS: u32 = 3;
@@ -126,7 +127,8 @@ impl Run {
                 atomic::write(&to, &bytes, Durability::Process, FileMode::Umask)?;
             }
         }
-        let feedback = self.ledger.feedback.get(key).cloned().unwrap_or_default();
+        let mut feedback = self.ledger.feedback.get(key).cloned().unwrap_or_default();
+        feedback.extend(self.foreseen(key));
         let left = self.ledger.deadline().map(|end| end.duration_since(Instant::now()).as_secs());
         let [tokens, credits] = self.ledger.left();
         let order = Assignment {
@@ -155,6 +157,35 @@ impl Run {
         let (key, base, begun) = (key.clone(), base.clone(), Instant::now());
         seat.work = Some(AtWork { key, base, begun, events: Vec::new(), waiting: false });
         Ok(())
+    }
+
+    /// The files in which the earlier work on a criterion conflicts with work that is not on the
+    /// branch yet.
+    fn foreseen(&self, key: &CriterionKey) -> Vec<Finding> {
+        let Some(workers) = &self.workers else { return Vec::new() };
+        let Some(earlier) = self.ledger.attempts.get(key) else { return Vec::new() };
+        let earlier = (&earlier.base, &earlier.commit);
+        let at_work = workers.seats.iter().filter_map(|seat| {
+            let AtWork { key, base, .. } = seat.work.as_ref()?;
+            Some((key, seat.tree.work(), (base, None)))
+        });
+        let put_off = workers.put_off.iter().map(|(delivery, _)| delivery);
+        let to_land =
+            workers.queue.iter().chain(put_off).map(|it| {
+                (&it.key, self.ledger.parts.repo.root(), (&it.base, Some(&it.work.kept)))
+            });
+        let told = at_work.chain(to_land).filter_map(|(with, root, work)| {
+            let found = clashes(root, work, earlier, &self.ledger.parts.layout);
+            let paths = found.inspect_err(|error| tracing::debug!(%error, "not compared"));
+            let message = format!(
+                "Work on {} is under way that changes the same places of {}. What lands second has \
+                 to be done again, so change no more there than the criterion needs.",
+                with.quoted(),
+                paths.ok().flatten()?
+            );
+            Some(Finding { kind: FindingKind::Clash, weight: Weight::Unclear, message })
+        });
+        told.collect()
     }
 
     /// Takes the reports that are there.

@@ -80,7 +80,7 @@ pub use excerpt::said;
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
     BranchCommit, BundleLimits, BundleRefs, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo,
-    RoomSource, Tidied, TreeFiles, is_git_setting, take_bundle,
+    RoomSource, Tidied, TreeFiles, clashes, is_git_setting, take_bundle,
 };
 pub use holdout::{HoldOuts, log_hold_out};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};

@@ -9,6 +9,7 @@ mod alternates;
 mod back;
 mod branch;
 mod bundle;
+mod clashes;
 mod content;
 mod diffstat;
 mod dissolve;
@@ -41,6 +42,7 @@ mod write;
 
 pub use branch::BranchCommit;
 pub use bundle::{BundleLimits, BundleRefs, take_bundle};
+pub use clashes::clashes;
 pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;
 pub(super) use patch::patch;

@@ -1,6 +1,7 @@
 //! The room as a whole, on real repositories.
 
 mod checks;
+mod clashes;
 mod index_follows;
 mod links;
 mod preflight;

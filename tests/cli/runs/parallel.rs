@@ -67,6 +67,19 @@ fn named(folder: &Path, name: &str) -> usize {
     counts.sum()
 }
 
+/// The texts of all files with such a name in a folder and below it.
+fn texts(folder: &Path, end: &str) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let texts = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => texts(&entry.path(), end),
+        Ok(_) if entry.file_name().to_string_lossy().ends_with(end) => {
+            std::fs::read_to_string(entry.path()).unwrap_or_default()
+        }
+        _ => String::new(),
+    });
+    texts.collect()
+}
+
 /// Processes that have something of this repository on their command line, with these lines.
 pub(super) fn processes(repo: &Repo) -> Vec<(u32, String)> {
     let folder = repo.beside("");
@@ -466,6 +479,32 @@ fn status_says_what_each_worker_is_at_and_what_waits_to_land_while_the_run_lives
     assert!(!after.contains("waits to land") && !after.contains("  worker "), "{after}");
     let run = &repo.ralph(&["status", "demo", "--json"]).json()["run"];
     assert!(run["at_work"].is_null() && run["to_land"].is_null(), "{run}");
+}
+
+#[test]
+fn the_next_attempt_is_told_where_it_conflicts_with_work_that_is_under_way() {
+    let repo = Repo::new(TWO);
+    let script = "memory: seen.txt\nturns:\n\
+                  - match: a is there\n  steps: [{run: 'echo a > shared; sleep 6; touch a.txt'}, \
+                  {tick: '{criterion}'}, {commit: a}]\n\
+                  - match: b is there\n  times: 1\n  steps: [{run: 'sleep 1; echo b > shared'}, \
+                  {tick: '{criterion}'}, {commit: b}]\n\
+                  - match: b is there\n  steps: [{run: 'sleep 2; touch b.txt'}, \
+                  {tick: '{criterion}'}, {commit: b}]\n";
+    let mut command = repo.run_command(script, &["-j2", "--json"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
+    let child = started(&mut command);
+    let told = "Work on `a is there` is under way that changes the same places of shared.";
+    let asked = until("a prompt that says so", || {
+        let prompts = texts(&repo.beside("tmp"), ".jsonl");
+        prompts.contains(told).then_some(prompts)
+    });
+    // Not the one that began with nothing.
+    assert!(!asked.contains("Work on `b is there` is under way"), "{asked}");
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(proven(&repo).len(), 2);
 }
 
 /// Two criteria, the second of which is worked on honestly.
