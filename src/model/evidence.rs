@@ -159,6 +159,9 @@ pub struct PutBackRun {
     pub checks: Vec<CheckResult>,
     /// Commands whose test was not there at the task's start: they have no old one to pass.
     pub left_out: Vec<String>,
+    /// Tests that the work took out, in a few words, if a check fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// The new tests need files that changed, too: they fail where only the changed ones are as they
     /// were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -256,7 +256,7 @@ each_field! {
     Finding { kind, weight, message }
     HoldOutCount { criterion, passed, of }
     PathChange { path, kind }
-    PutBackRun { harness, rests_on, checks, left_out, apart }
+    PutBackRun { harness, rests_on, checks, left_out, missing, apart }
     RecipeFault { kind, message: MESSAGE }
     RunSummary { criteria, iterations, millis, premium_requests, tokens, cached, credits, unasked, next }
     TaskFileChange {

@@ -128,7 +128,9 @@ impl Reason<'_> {
             Self::NeedsChanges(_, run) => {
                 let changed = run.harness.iter().map(|change| change.path.display().to_string());
                 let changed = changed.collect::<Vec<_>>().join(", ");
-                format!("`{command}` fails {at}, with {changed} as it was")
+                let missing =
+                    run.missing.iter().map(|it| format!("; {it} now")).collect::<String>();
+                format!("`{command}` fails {at}, with {changed} as it was{missing}")
             }
             Self::Unmoved(unmoved) => {
                 let paths = unmoved.paths.iter().map(|path| path.display().to_string());

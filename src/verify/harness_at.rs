@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::classify::{
     AskedCheck, HarnessCheck, HarnessQuestion, LookedAt, Mutants, PutBack, Role, SourceTree as _,
-    TreeEdit, has_code, mutants, put_back,
+    TreeEdit, has_code, missing_tests, mutants, put_back,
 };
 use super::error::VerifyError;
+use super::format;
 use super::git::TreeFiles;
 use super::plan::PlannedCheck;
 use super::proof_room::{RoomCheck, Shown};
@@ -119,8 +120,23 @@ impl Harness {
             Ok(()) if failing == 0 => return check,
             Ok(()) => format!("{failing} of the tests that failed at the start did not pass"),
         };
-        check.status = CheckStatus::Incomplete(why);
+        let missing = self.missing_tests().map(|it| format!(": {it} (`may_change` allows that)"));
+        check.status = CheckStatus::Incomplete(why + &missing.unwrap_or_default());
         check
+    }
+
+    /// The tests of the start that are not defined any more, in a few words: `` `a` is missing ``.
+    pub(super) fn missing_tests(&self) -> Option<String> {
+        /// The others are counted.
+        const NAMED: usize = 3;
+        let names = missing_tests(&self.start, &self.now, &self.found.changed);
+        let all: Vec<_> = names.iter().map(|name| format!("`{}`", format::short(name))).collect();
+        let are = match all.len() {
+            0 => return None,
+            1 => "is",
+            _ => "are",
+        };
+        Some(format!("{} {are} missing", format::first(&all, NAMED)))
     }
 
     /// The edits without those of files that a check only looks at, if there are some: their content

@@ -273,8 +273,11 @@ impl Again {
         let put_back = proved.put_back.get_or_insert_with(PutBackRun::default);
         match role {
             Role::Start { left_out } => {
+                let is_red = results.iter().any(|it| !it.passed());
+                let missing = harness.missing_tests().filter(|_| is_red);
                 let (harness, checks) = (harness.changes, results);
-                *put_back = PutBackRun { harness, rests_on, checks, left_out, apart: false };
+                *put_back =
+                    PutBackRun { harness, rests_on, checks, left_out, missing, apart: false };
             }
             Role::Later => {
                 put_back.checks.extend(results);

@@ -228,8 +228,9 @@ impl Case<'_> {
 
 /// A check that fails with the tests of the start.
 fn needs_changes(check: &CheckResult, run: &PutBackRun) -> String {
+    let missing = run.missing.iter().map(|it| format!("; {it} now")).collect::<String>();
     format!(
-        "With tests, scripts and configuration as they were, {} These files changed: {}. \
+        "With tests, scripts and configuration as they were, {} These files changed: {}{missing}. \
          Put them back if the criterion does not ask for it; if it does, {} below it in TASK.md \
          allows it.{}",
         failure(check),

@@ -281,9 +281,41 @@ fn the_way_out_of_held_work_and_of_a_denial_is_shown_whole_everywhere() {
     }
 }
 
+/// Code that is not needed any more goes with its tests, as the criterion asks.
+#[test]
+fn the_tests_that_held_work_took_out_are_named() {
+    let test = |name: &str| format!("    def test_{name}(self):\n        calc.{name}()\n\n");
+    let file = |names: &[&str]| -> String {
+        let tests = names.iter().map(|name| test(name)).collect::<String>();
+        format!("import unittest, calc\n\n\nclass T(unittest.TestCase):\n{tests}")
+    };
+    let all = ["one", "two", "three", "four", "five"];
+    let task = "---\nallow: [\"sh build.sh\"]\n---\n# Demo\n\n- [ ] only one is left\n  - verify: \
+                `python3 -m unittest discover -s tests -t .`\n  - verify: `! grep -q two calc.py`\n";
+    let new = [("calc.py", "def one(): 0\n"), ("tests/test_calc.py", &*file(&all[..1]))];
+    let work: String =
+        new.iter().map(|(path, text)| format!("cat > {path} <<'E'\n{text}E\n")).collect();
+    let build = format!(
+        "set -e\n{work}sed -i.bak 's/\\[ \\]/[x]/' tasks/demo/TASK.md; rm tasks/demo/TASK.md.bak\n\
+         git add calc.py tests tasks; git commit -qm 'ralph(demo): work'\n"
+    );
+    let calc: String = all.iter().map(|name| format!("def {name}(): 0\n")).collect();
+    let (tests, script) = (file(&all), "turns: [{steps: [{run: sh build.sh}]}]");
+    let files = [("calc.py", &*calc), ("tests/__init__.py", ""), ("tests/test_calc.py", &tests)];
+    let repo = Repo::with(task, &[&files[..], &[("build.sh", &build)]].concat());
+    let ran = finish(repo.run_command(script, &["--sandbox=off"]));
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let told = "tests/test_calc.py; `test_two`, `test_three`, `test_four` and 1 more are missing \
+                now. Put them back";
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [flat(&ran.stdout), flat(&status(&repo))] {
+        assert!(text.contains(told), "{text}");
+    }
+}
+
 /// Nothing says that these files hold tests, so none is put back: the runner's numbers decide.
 #[test]
-fn a_runner_that_runs_fewer_tests_than_at_the_start_proves_nothing() {
+fn a_test_that_is_gone_is_named_where_a_runner_runs_fewer() {
     let file = |more: &str| {
         format!(
             "import sys, unittest\nsys.path.insert(0, '.')\nfrom calc import sq\n\n\nclass \
@@ -302,6 +334,7 @@ fn a_runner_that_runs_fewer_tests_than_at_the_start_proves_nothing() {
     );
     let ran = finish(repo.run_command(&script, &["--max-iterations", "1"]));
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
-    let told = "`unittest` ran 2 tests at the start, and 1 now";
+    let told = "`unittest` ran 2 tests at the start, and 1 now: `test_gone` is missing (`may_change` \
+                allows that)";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use globset::GlobSet;
 
-use super::{HarnessCheck, HarnessQuestion, Role, Table, judges, put_back};
+use super::{HarnessCheck, HarnessQuestion, Role, Table, judges, missing_tests, put_back};
 use tree::{Change, Planted, ask, changed, globs, judged};
 
 #[test]
@@ -27,6 +27,53 @@ fn a_path_has_the_role_of_its_first_row() {
     ] {
         assert_eq!(table.role(Path::new(path)), role, "{path}");
     }
+}
+
+#[test]
+fn a_test_that_is_not_defined_any_more_is_named() {
+    let removed = |path: &str, tests: [&str; 2]| {
+        let start =
+            Planted::of(&[(path, &*tests.concat()), ("same_test.py", "def test_it(): 0\n")]);
+        let now = Planted::of(&[(path, tests[0]), ("same_test.py", "def test_it(): 0\n")]);
+        assert_eq!(missing_tests(&now, &start, &[]), [""; 0], "{path}");
+        missing_tests(&start, &now, &[])
+    };
+    for (path, tests, name) in [
+        ("t.py", ["def test_a(self):\n    0\n", "    async def test_b(self):\n"], "test_b"),
+        (
+            "a.rs",
+            ["#[test]\nfn a() {}\n", "#[tokio::test(x)]\n#[should_panic]\npub async fn b() {"],
+            "b",
+        ),
+        ("a_test.go", ["func TestA(t *testing.T) {}\n", "func TestB(t *testing.T) {"], "TestB"),
+        ("a.test.js", ["it('a', () => {});\n", "  test(\"b's c\", async () => {"], "b's c"),
+        ("a.test.ts", ["it.each([1])('a')\n", "  it.only(`b`, () => {"], "b"),
+        (
+            "ATest.java",
+            ["@Test\nvoid a() {}\n", "  @Test\n  @Tag(\"x\")\n  public void b() {"],
+            "b",
+        ),
+        ("ATest.kt", ["@Test fun a() {}\n", "    @Test\n    fun `b c`() {"], "b c"),
+        ("A.cs", ["[Fact]\npublic void A() {}\n", "[Theory]\npublic async Task B() {"], "B"),
+        ("a_spec.rb", ["it \"a\" do\nend\n", "  it 'b' do\n"], "b"),
+        ("a.bats", ["@test \"a\" {\n}\n", "@test \"b\" {\n"], "b"),
+        (
+            "a.sh",
+            ["test_a() { :; }\ntest \"$x\" = 1 || exit 1\n", "test_b() {\ntest \"$y\" = 2\n"],
+            "test_b",
+        ),
+        ("a.cc", ["TEST(S, A) {}\n", "TEST_F(S, B) {"], "S, B"),
+        ("a.cpp", ["TEST_CASE(\"a\") {}\n", "TEST_CASE(\"b\") {"], "b"),
+        ("ATest.php", ["function testA() {}\n", "    public function testB(): void {"], "testB"),
+    ] {
+        assert_eq!(removed(path, tests), [name], "{path}");
+    }
+    // It is in another file.
+    let test = "def test_a(): 0\n";
+    let start = Planted::of(&[("a.py", &test.repeat(2)), ("b.py", "")]);
+    let now = Planted::of(&[("a.py", ""), ("b.py", test)]);
+    assert_eq!(missing_tests(&start, &now, &[]), ["test_a"]);
+    assert_eq!(missing_tests(&start, &now, &["b.py".into()]), [""; 0]);
 }
 
 #[test]
