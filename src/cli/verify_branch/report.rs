@@ -141,11 +141,6 @@ impl<'a> Report<'a> {
                 {
                     row.why.push(format!("its checks are those of the base; at the head: {new}"));
                 }
-                let weakened = tick.weakened.iter().map(|path| path.display());
-                row.why.extend(
-                    weakened
-                        .map(|path| format!("{path} has fewer tests or assertions at the head")),
-                );
                 row.checks = tick.checks.iter().map(check).collect();
                 if row.result == RowResult::ByHand && tick.claim.claimed.is_none() {
                     let what = format!("ticks {} by hand", in_quotes(&row.text));
@@ -154,10 +149,10 @@ impl<'a> Report<'a> {
             }
             rows.push(row);
         }
-        remarks.extend(derived.weakened.iter().map(|path| Remark {
+        remarks.extend(derived.other_tests.iter().map(|path| Remark {
             kind: RemarkKind::Listed,
             at: last_change(seen, path),
-            what: format!("leaves fewer tests or assertions in {}", path.display()),
+            what: format!("changes {}, and proofs hold with the old one", path.display()),
         }));
         let is_open = |row: &Row| row.result == RowResult::Open;
         if rows.iter().any(|row| row.at.is_some()) && !rows.iter().any(is_open) {

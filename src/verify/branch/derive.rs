@@ -4,21 +4,19 @@
 //! something is distinguished from work that is not proven.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use globset::GlobSet;
-use regex::Regex;
 
 use super::claims::{Claims, TickClaim};
 use super::records::same_checks;
 use super::seen::Seen;
 use crate::model::{
-    CheckResult, CriterionKey, FirstSeen, FirstStatus, HoldOutCount, Oid, Proof, Task,
+    ChangeKind, CheckResult, CriterionKey, FirstSeen, FirstStatus, HoldOutCount, Oid, Proof, Task,
     forget_tests, tests_are_there,
 };
 use crate::verify::assess::reasons;
 use crate::verify::checks::{CheckOptions, Checks};
-use crate::verify::classify::{SourceTree, Table, judges};
+use crate::verify::classify::{SourceTree, Table};
 use crate::verify::error::VerifyError;
 use crate::verify::git::GitRepo;
 use crate::verify::harness_at::written_at_start;
@@ -97,8 +95,6 @@ pub struct DerivedTick {
     pub green_at_head: bool,
     /// Why it is not proven, or no more than a commit.
     pub why: Vec<String>,
-    /// Tests that its checks run and that hold less at the head than when the proof rested on them.
-    pub weakened: Vec<PathBuf>,
     /// The checks that ran for it.
     pub checks: Vec<DerivedCheck>,
     /// Its hold-out checks at the head.
@@ -110,8 +106,9 @@ pub struct DerivedTick {
 pub struct Derived {
     /// Each of its ticks.
     pub ticks: Vec<DerivedTick>,
-    /// Weakened tests that no check of a tick names.
-    pub weakened: Vec<PathBuf>,
+    /// Tests and the like that are others at the head than when the proofs, which hold with the old
+    /// ones, rested on them.
+    pub other_tests: Vec<PathBuf>,
     /// Checks of the whole task that are red at the head, as at the base.
     pub still_red: Vec<String>,
     /// Criteria that were ticked before, and a check of theirs that the branch broke.
@@ -186,7 +183,6 @@ pub async fn derive(
     let all = [&needed[..], &before].concat();
     let proved = run.prove((rooms, Warmth::Cold), head, &all, (None, None)).await?;
     let broken = broken(rooms, shown, &before, &proved, to_run).await?;
-    let mut weakened = run.weakened(head, &proved)?;
     for tick in &mut ticks {
         let derived = tick.proof.is_some();
         run.holds_at_head(tick, &proved);
@@ -196,12 +192,15 @@ pub async fn derive(
         {
             return Ok(Err(lacks));
         }
-        tick.weakened = run.run_by(&tick.claim.key, &weakened)?;
     }
-    weakened.retain(|path| ticks.iter().all(|tick| !tick.weakened.contains(path)));
+    let all = ticks.iter().all(|tick| tick.proof.is_some());
+    let put_back = proved.put_back.iter().filter(|_| all).flat_map(|run| &run.harness);
+    let is_protected = |path: &Path| run.protect.is_match(path);
+    let others = put_back.filter(|it| it.kind != ChangeKind::Added && !is_protected(&it.path));
+    let other_tests = others.map(|change| change.path.clone()).collect();
     let still_red = run.still_red(&proved);
     let held_back = proved.held_back.into_iter().filter(|ran| !ran.passed()).collect();
-    Ok(Ok(Derived { ticks, weakened, still_red, broken, held_back, told }))
+    Ok(Ok(Derived { ticks, other_tests, still_red, broken, held_back, told }))
 }
 
 /// The checks of criteria that were ticked before which are red at the head and pass at the start.
@@ -372,7 +371,6 @@ impl Deriving<'_> {
             green_at_head: false,
             after_human: self.after_human(claim, &proved),
             why: Vec::new(),
-            weakened: Vec::new(),
             checks: Vec::new(),
             holdout: None,
         };
@@ -484,29 +482,6 @@ impl Deriving<'_> {
         Ok(())
     }
 
-    /// Tests of the harness that hold less at the head, or are gone.
-    fn weakened(&self, head: &Oid, proved: &Proved) -> Result<Vec<PathBuf>, VerifyError> {
-        let (old, new) = (self.it.repo.files(&self.harness, &[])?, self.it.repo.files(head, &[])?);
-        let size = |files: &dyn SourceTree, path: &Path| {
-            files.read(path).map_or(0, |bytes| checks_in(&String::from_utf8_lossy(&bytes)))
-        };
-        let changed = proved.put_back.iter().flat_map(|run| &run.harness);
-        let holds_less = |path: &&PathBuf| size(&new, path) < size(&old, path);
-        Ok(changed.map(|change| &change.path).filter(holds_less).cloned().collect())
-    }
-
-    /// The paths among these that the checks of a criterion run.
-    fn run_by(&self, key: &CriterionKey, paths: &[PathBuf]) -> Result<Vec<PathBuf>, VerifyError> {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let own = self.needed.iter().filter(|check| check.criteria.contains(key));
-        let commands: Vec<&str> = own.map(|check| check.command.as_str()).collect();
-        let old = self.it.repo.files(&self.harness, &[])?;
-        let files = judges(&old, self.it.table, &commands).files;
-        Ok(paths.iter().filter(|path| files.contains(*path)).cloned().collect())
-    }
-
     /// Takes the proof back if a check fails at the head.
     fn holds_at_head(&self, tick: &mut DerivedTick, proved: &Proved) {
         let key = tick.claim.key.clone();
@@ -536,17 +511,6 @@ impl Deriving<'_> {
         let red = |it: &&CheckResult| it.whole_task && !it.passed() && self.is_no_worse(it);
         proved.checks.iter().filter(red).map(|it| it.command.clone()).collect()
     }
-}
-
-/// How many tests and comparisons a text holds.
-fn checks_in(code: &str) -> usize {
-    static CHECKS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i)assert|expect\s*\(|\btest\b|\bdef test|\bfunc test|\bit\s*\(|\[\[? |[=!]==?",
-        )
-        .expect("a valid pattern")
-    });
-    CHECKS.find_iter(code).count()
 }
 
 /// Adds the checks of a criterion, and why they prove nothing.
