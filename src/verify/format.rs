@@ -86,10 +86,14 @@ pub(crate) fn task_change(change: &TaskFileChange) -> String {
 
 /// Several words in one sentence, bounded.
 pub(crate) fn list(all: &[String]) -> String {
-    const NAMED: usize = 5;
-    let mut text = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if all.len() > NAMED {
-        text.push_str(&format!(" and {} more", all.len() - NAMED));
+    first(all, 5)
+}
+
+/// Several words in one sentence, of which this many are named.
+pub(crate) fn first(all: &[String], named: usize) -> String {
+    let mut text = all.iter().take(named).cloned().collect::<Vec<_>>().join(", ");
+    if all.len() > named {
+        text.push_str(&format!(" and {} more", all.len() - named));
     }
     text
 }
