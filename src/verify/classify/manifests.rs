@@ -48,7 +48,8 @@ pub(super) fn put_back(path: &Path, start: &str, now: &str) -> Option<String> {
     let merged = match (file_name(path), extension(path)) {
         (_, "json") => json(start, now),
         (_, "toml") => tables(start, now),
-        _ => make(start, now),
+        (_, "cfg" | "ini") => Some(sections(start, now)),
+        _ => Some(make(start, now)),
     };
     match merged {
         Some(text) => (text != now).then_some(text),
@@ -183,34 +184,109 @@ fn restore(document: &mut DocumentMut, path: &[String], was: Option<Item>) {
     }
 }
 
-/// The makefile, if it only adds to that of the start: words of variables, things that a target
-/// needs or is built from, and targets and variables of other names.
-fn make(start: &str, now: &str) -> Option<String> {
-    let (old, new) = (makefile::parse(start), makefile::parse(now));
-    let has_all = |old: &[String], new: &[String]| old.iter().all(|word| new.contains(word));
-    let grew = |was: &Chunk, is: &Chunk| match (&was.kind, &is.kind) {
-        (
-            LineKind::Rule { targets, needs, recipe },
-            LineKind::Rule { targets: own, needs: more, recipe: other },
-        ) => targets == own && has_all(needs, more) && only_adds_flags(recipe, other),
-        (LineKind::Variable { name, value }, LineKind::Variable { name: own, value: more }) => {
-            name == own && has_all(&makefile::words(value), &makefile::words(more))
+/// Sections of `setup.cfg` and `tox.ini`; those that describe the package are the product's.
+fn sections(start: &str, now: &str) -> String {
+    let parts = |text: &str| {
+        let mut found: Vec<(String, String)> = vec![(String::new(), String::new())];
+        for line in text.split_inclusive('\n') {
+            if line.starts_with('[') {
+                found.push((line.trim().to_owned(), String::new()));
+            }
+            if let Some((_, body)) = found.last_mut() {
+                body.push_str(line);
+            }
         }
-        _ => was.text == is.text,
+        found
     };
-    let names = |chunk: &Chunk| match &chunk.kind {
-        LineKind::Rule { targets, recipe, .. } if !recipe.is_empty() => targets.clone(),
-        LineKind::Variable { name, .. } => vec![name.clone()],
-        LineKind::Rule { .. } | LineKind::Other(_) => Vec::new(),
+    let describes = |name: &str| {
+        ["[metadata", "[options", "[bdist", "[build"].iter().any(|it| name.starts_with(it))
     };
-    let known: Vec<String> = old.iter().flat_map(names).collect();
-    let is_other = |it: &Chunk| {
-        let is_special = SPECIAL.iter().any(|name| it.text.trim_start().starts_with(name));
-        !is_special && !names(it).iter().any(|name| known.contains(name))
+    let (old, new) = (parts(start), parts(now));
+    let mut text = String::new();
+    for (name, body) in &new {
+        match old.iter().find(|(known, _)| known == name) {
+            _ if describes(name) => text.push_str(body),
+            Some((_, was)) => text.push_str(was),
+            None => {}
+        }
+    }
+    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(it, _)| it == name));
+    text.extend(gone.map(|(_, body)| body.as_str()));
+    text
+}
+
+/// Recipes of targets of the start, and variables that lost a word.
+fn make(start: &str, now: &str) -> String {
+    let (old, new) = (makefile::parse(start), makefile::parse(now));
+    let rule = |chunk: &Chunk| match &chunk.kind {
+        LineKind::Rule { targets, recipe, .. } => Some((targets.clone(), recipe.clone())),
+        LineKind::Variable { .. } | LineKind::Blank | LineKind::Other => None,
     };
-    let is_kept = |was: &Chunk| new.iter().any(|is| grew(was, is));
-    let is_right = |is: &Chunk| is_other(is) || old.iter().any(|was| grew(was, is));
-    (old.iter().all(is_kept) && new.iter().all(is_right)).then(|| now.to_owned())
+    let variable = |chunk: &Chunk| match &chunk.kind {
+        LineKind::Variable { name, value } => Some((name.clone(), value.clone())),
+        LineKind::Rule { .. } | LineKind::Blank | LineKind::Other => None,
+    };
+    let known_rules: Vec<_> = old.iter().filter_map(|it| Some((rule(it)?, it))).collect();
+    let known_variables: Vec<_> = old.iter().filter_map(|it| Some((variable(it)?, it))).collect();
+    let mut changed = false;
+    let mut text = String::new();
+    let mut add = |chunk: &str| {
+        text.push_str(chunk);
+        text.push('\n');
+    };
+    for chunk in &new {
+        if old.iter().any(|was| was.text == chunk.text) {
+            add(&chunk.text);
+            continue;
+        }
+        if SPECIAL.iter().any(|name| chunk.text.trim_start().starts_with(name)) {
+            changed = true;
+            continue;
+        }
+        if let Some((targets, recipe)) = rule(chunk) {
+            let was = known_rules.iter().find(|((names, body), _)| {
+                names.iter().any(|name| targets.contains(name)) && !body.is_empty()
+            });
+            if let Some(((_, body), was)) = was
+                && *body != recipe
+                && !only_adds_flags(body, &recipe)
+            {
+                changed = true;
+                // New things that it needs may be built first.
+                let head = chunk.text.lines().next().unwrap_or_default();
+                let recipe: Vec<&str> = was.text.lines().skip(1).collect();
+                match recipe.is_empty() {
+                    true => add(&was.text),
+                    false => add(&format!("{head}\n{}", recipe.join("\n"))),
+                }
+                continue;
+            }
+        }
+        if let Some((name, value)) = variable(chunk) {
+            let words = makefile::words(&value);
+            let was = known_variables.iter().filter(|((known, _), _)| *known == name);
+            let lost = was.clone().find(|((_, value), was)| {
+                !new.iter().any(|it| it.text == was.text)
+                    && makefile::words(value).iter().any(|word| !words.contains(word))
+            });
+            if let Some((_, was)) = lost {
+                changed = true;
+                add(&was.text);
+                continue;
+            }
+        }
+        add(&chunk.text);
+    }
+    for ((targets, _), was) in &known_rules {
+        let is_there = |chunk: &Chunk| {
+            rule(chunk).is_some_and(|(names, _)| names.iter().any(|name| targets.contains(name)))
+        };
+        if !new.iter().any(is_there) {
+            changed = true;
+            add(&was.text);
+        }
+    }
+    if changed { text } else { now.to_owned() }
 }
 
 /// Does a recipe only build from more: `$(LDLIBS)`, `-lm`, `b.o`?
@@ -267,28 +343,36 @@ mod tests {
     }
 
     #[test]
-    fn a_makefile_may_only_add_to_that_of_the_start() {
+    fn recipes_and_values_of_makefiles_come_back_and_new_sources_stay() {
         let start = "OBJS = a.o\nFLAGS = -Wall -Werror\n\ncheck: $(OBJS)\n\tsh test.sh\n";
+        let now = "OBJS = a.o b.o\nFLAGS = -Wall\n\ncheck: $(OBJS) b.o\n\ttrue\n\nb.o: b.c\n\tcc -c b.c\n";
+        let text = back("Makefile", start, now).expect("changed");
+        assert_eq!(
+            text,
+            "OBJS = a.o b.o\nFLAGS = -Wall -Werror\n\ncheck: $(OBJS) b.o\n\tsh test.sh\n\n\
+             b.o: b.c\n\tcc -c b.c\n"
+        );
+        assert_eq!(back("Makefile", start, &format!("{start}\nx:\n\ttrue\n")), None);
+        assert!(back("Makefile", start, &start.replace("test.sh", "test.sh -list")).is_some());
         let built = "a: a.o\n\tcc -o $@ a.o\n";
-        for (start, now) in [
-            (start, format!("{start}\nx: y\n\ttrue\nNEW = 1\n.PHONY: check\n")),
-            (start, start.replace("= a.o", "= a.o b.o").replace("(OBJS)\n", "(OBJS) b.o\n")),
-            (built, built.replace("a.o\n\t", "a.o b.o\n\t")),
-            (built, built.replace("$@ a.o", "$@ a.o b.o $(LIBS)")),
-        ] {
-            assert_eq!(back("Makefile", start, &now), None, "{now}");
-        }
-        for now in [
-            start.replace(" -Werror", ""),
-            start.replace("sh test.sh", "true"),
-            start.replace("test.sh", "test.sh -list"),
-            start.replace("test.sh", "test.sh || true"),
-            start.replace("check: $(OBJS)\n\tsh test.sh\n", ""),
-            format!("{start}\ncheck:\n\ttrue\n"),
-            format!("{start}\nOBJS =\n"),
-            format!("{start}\n.IGNORE:\n"),
-        ] {
-            assert_eq!(back("Makefile", start, &now).as_deref(), Some(start), "{now}");
-        }
+        assert_eq!(back("Makefile", built, &built.replace("a.o\n\t", "a.o b.o\n\t")), None);
+        assert_eq!(back("Makefile", built, &built.replace("$@ a.o", "$@ a.o b.o $(LIBS)")), None);
+        assert!(back("Makefile", start, &start.replace("test.sh", "test.sh || true")).is_some());
+        assert!(back("Makefile", start, &format!("{start}\n.IGNORE:\n")).is_some());
+        assert_eq!(
+            back("Makefile", start, "OBJS = a.o\nFLAGS = -Wall -Werror\n")
+                .map(|it| { it.contains("sh test.sh") }),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn sections_that_configure_tools_come_back() {
+        let start = "[metadata]\nname = a\n[tool:pytest]\naddopts = -q\n";
+        let now = "[metadata]\nname = b\n[tool:pytest]\naddopts = -k x\n[flake8]\nignore = E\n";
+        assert_eq!(
+            back("setup.cfg", start, now).as_deref(),
+            Some("[metadata]\nname = b\n[tool:pytest]\naddopts = -q\n")
+        );
     }
 }

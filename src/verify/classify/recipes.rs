@@ -87,7 +87,11 @@ fn of_make(
     let names = file.map(String::as_str).into_iter().chain(names);
     let mut code = names.filter_map(|name| text(tree, &inside(folder, name)?));
     let Some(code) = code.next() else { return (Vec::new(), Vec::new()) };
-    let chunks = makefile::parse(&code);
+    let mut chunks = makefile::parse(&code);
+    for name in makefile::includes(&chunks) {
+        let part = inside(folder, &name).and_then(|path| text(tree, &path));
+        chunks.extend(part.iter().flat_map(|code| makefile::parse(code)));
+    }
     let mut wanted: Vec<String> = targets.iter().map(|&it| it.to_owned()).collect();
     if wanted.is_empty() {
         wanted.extend(makefile::first_target(&chunks));
