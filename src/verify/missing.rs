@@ -17,8 +17,8 @@ use crate::model::{CheckResult, CheckStatus, CheckWrote, FirstSeen, FirstStatus}
 static NO_TESTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"^\W*(?:(?:error|fatal|npm|err|err_\w+|g?make|ninja|go|\d+)\W+)*(?:",
-        r"no tests? (?:ran|executed|(?:files? |suites? )?found|were (?:found|executed))|ran 0 tests|",
-        r"start directory is not importable|\d+ deselected(?:, \d+ warnings?)? in|",
+        r"no tests? (?:ran|executed|specified|(?:files? |suites? )?found|were (?:found|executed))|",
+        r"ran 0 tests|start directory is not importable|\d+ deselected(?:, \d+ warnings?)? in|",
         r"no (?:test|bin|example) target named|no package test|missing script|",
         "command \"[^\"]*\" (?:not found|is not defined)|script .*(?:not found|is not defined)|",
         r"no rule to make target [^,]*\.\s+stop|unknown (?:make )?target|",
@@ -211,6 +211,8 @@ mod tests {
             ("npm run check", 1, "npm error Missing script: \"check\""),
             ("make check", 2, "make: *** No rule to make target 'check'.  Stop."),
             ("npx jest", 1, "No tests found, exiting with code 1"),
+            // What `npm init` writes.
+            ("npm test", 1, "Error: no test specified"),
             ("meson test -C build pow", 1, "ERROR: *:pow test name does not match any test"),
             ("pytest -q -k median", 5, "1 deselected in 0.01s"),
             ("python3 -m unittest discover -s specs", 1, "Start directory is not importable"),

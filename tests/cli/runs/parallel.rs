@@ -123,9 +123,9 @@ fn criteria_are_worked_on_at_once_and_land_with_their_authors_and_messages() {
         }
         let first = repo.git(&["log", "--first-parent", "--merges", "--format=%s"]);
         assert_eq!(first.lines().count(), 3, "{first}");
-        let start = repo.git(&["log", "--reverse", "--format=%H"]);
-        let start = start.lines().next().expect("the start");
-        let verify = ["verify", "demo", "--base", start, &format!("--sandbox={tier}")];
+        // Several commits may have the time of the first one.
+        let start = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+        let verify = ["verify", "demo", "--base", start.trim(), &format!("--sandbox={tier}")];
         let verified = repo.ralph(&verify);
         assert_eq!(verified.code, Some(0), "{tier}: {}{}", verified.stdout, verified.stderr);
         assert_eq!(at_once(&ran), 3, "{tier}");

@@ -401,3 +401,23 @@ fn a_flaky_check_at_the_start_is_not_blamed_on_the_room() {
     let ran = repo.run(script, &["--sandbox=off", "--max-iterations", "1", "--no-stop-check"]);
     assert_ne!(ran.code, Some(7), "{}", ran.stderr);
 }
+
+/// `npm init` writes a script that only fails: no test is there to be put back.
+#[test]
+fn the_script_of_npm_init_is_no_test_yet() {
+    let task = SQUARES.replace("sh tests/run.sh", "npm test");
+    let package = |script: &str| format!("{{\"scripts\": {{\"test\": {script:?}}}}}\n");
+    let at_first = package("echo \"Error: no test specified\" && exit 1");
+    let files = [("package.json", &*at_first), ("sq.js", "module.exports = n => 0;\n")];
+    let test = "const same = require('node:assert').strictEqual;\n\n\
+        require('node:test')('squares', () => {\n  same(require('./sq.js')(7), 49);\n});\n";
+    let work = [
+        ("sq.js", "module.exports = n => n * n;\n"),
+        ("sq.test.js", test),
+        ("package.json", &*package("node --test")),
+    ];
+    let (_, story) = squares_of(&task, &files, &work);
+    assert!(story.starts_with("iteration 1: pass check\n"), "{story}");
+    let (_, story) = squares_of(&task, &files, &[work[0], ("package.json", &package("exit 0"))]);
+    assert!(story.starts_with("iteration 1: held\n"), "{story}");
+}
