@@ -348,7 +348,7 @@ struct LandingStory {
 }
 
 impl LandingStory {
-    pub(super) fn of(journal: &Path) -> Result<Self, Failure> {
+    fn of(journal: &Path) -> Result<Self, Failure> {
         let (mut heard, mut work) = (Self::default(), None);
         let hear = |event: &Event| {
             if let EventKind::IterationStarted { worker, .. } = &event.kind {
@@ -367,12 +367,7 @@ impl LandingStory {
     }
 
     /// Why the work of this number on a criterion did not land; without one, why there was none.
-    pub(super) fn why(
-        &self,
-        state: &TaskState,
-        key: &CriterionKey,
-        work: Option<usize>,
-    ) -> Option<String> {
+    fn why(&self, state: &TaskState, key: &CriterionKey, work: Option<usize>) -> Option<String> {
         let is_proven = state.is_proven(key);
         match work.map(|work| self.judged.get(&work)) {
             Some(None) if is_proven => Some("other work on it landed first".to_owned()),

@@ -256,7 +256,7 @@ struct WaysOut<'a> {
 
 impl<'a> WaysOut<'a> {
     /// From the task's state, and the checks before any work of its newest run.
-    pub(super) fn new(
+    fn new(
         directory: Option<&'a Path>,
         at: &'a TaskContext,
         state: &'a TaskState,
@@ -266,7 +266,7 @@ impl<'a> WaysOut<'a> {
     }
 
     /// A line for a criterion, if there is something to say.
-    pub(super) fn of(&self, criterion: &Criterion) -> Option<String> {
+    fn of(&self, criterion: &Criterion) -> Option<String> {
         let entry = self.state.find(&criterion.key).filter(|it| it.proof.is_none())?;
         let (name, line) = (self.at.layout.task(), criterion.line);
         if self.is_merged(entry) {

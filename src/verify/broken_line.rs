@@ -47,8 +47,9 @@ pub(super) fn unknown_program(check: &CheckResult) -> Option<String> {
         .lines()
         .filter_map(says)
         .filter_map(|says| ends.iter().find_map(|it| says.strip_suffix(it)).map(str::to_owned));
-    let begins = |name: &str| line.split(['|', ';', '&']).any(|it| it.trim().starts_with(name));
-    missing.find(|name| !name.contains('/') && begins(name))
+    let first = |part: &str| part.split_whitespace().next().map(str::to_owned);
+    let programs: Vec<_> = line.split(['|', ';', '&']).filter_map(first).collect();
+    missing.find(|name| !name.contains('/') && programs.contains(name))
 }
 
 #[cfg(test)]

@@ -7,16 +7,17 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::git_repo::GitRepo;
 use super::plain::read_or_empty;
 use crate::verify::error::{VerifyError, io_error};
 
-/// How often the lock is tried before the list counts as watched: whoever adds patterns holds it
-/// for less.
-const TRIES: u32 = 50;
+/// How often a lock is tried. Whoever adds patterns holds it for less.
+const TRIES: u32 = 400;
+/// How often it is tried before the list counts as watched.
+const WATCHED: u32 = 50;
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -43,8 +44,10 @@ impl GitRepo {
         self.exclude(patterns)?;
         let path = self.excludes_path();
         let file = File::open(&path).map_err(io_error("open", &path))?;
-        file.lock_shared().map_err(io_error("lock", &path))?;
-        Ok(ExcludesWatch { _file: file })
+        match is_locked(&path, TRIES, || file.try_lock_shared())? {
+            true => Ok(ExcludesWatch { _file: file }),
+            false => Err(io_error("lock", &path)(ErrorKind::TimedOut.into())),
+        }
     }
 
     /// Locks the list for a change; none while a run watches it.
@@ -60,14 +63,8 @@ impl GitRepo {
             }
             Err(error) => return Err(io_error("open", &path)(error)),
         };
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(ExcludesLock { path, _file: Some(file) })),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
-            }
-        }
-        Ok(None)
+        let is_locked = is_locked(&path, WATCHED, || file.try_lock())?;
+        Ok(is_locked.then_some(ExcludesLock { path, _file: Some(file) }))
     }
 
     /// Makes git ignore patterns in this clone, through `info/exclude`. Existing lines stay, and
@@ -112,6 +109,22 @@ impl ExcludesLock {
         let file = OpenOptions::new().create(true).append(true).open(&self.path);
         file.and_then(|mut file| file.write_all(&new)).map_err(failed)
     }
+}
+
+/// Takes a lock. False if another process holds it all the time.
+fn is_locked(
+    path: &Path,
+    tries: u32,
+    lock: impl Fn() -> Result<(), TryLockError>,
+) -> Result<bool, VerifyError> {
+    for _ in 0..tries {
+        match lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(source)) => return Err(io_error("lock", path)(source)),
+        }
+    }
+    Ok(false)
 }
 
 /// The lines to add, for the patterns that are not in the list.
